@@ -1,0 +1,3 @@
+"""rlreport: an offline compiler from runs of asynchronous RL training to tuning reports."""
+
+__version__ = "0.1.0"
