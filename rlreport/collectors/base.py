@@ -13,7 +13,8 @@ from rlreport.run.raw import SourceTable
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
     """How to read a source: `display` is the path as messages show it, `columns` maps a generic table's column names to
-    canonical metric names (plus "step")."""
+    canonical metric names (plus "step").
+    """
 
     display: str
     columns: Mapping[str, str] = field(default_factory=dict)

@@ -50,8 +50,8 @@ class Drift:
 class SteadyState:
     """The window in which a run is compared.
 
-    `kept` are the steps used, ascending; `excluded` every other logged step with its cause. `declared` says that the manifest
-    gave the window. `n_effective` is the effective sample size of the throughput within the window.
+    `kept` are the steps used, ascending; `excluded` every other logged step with its cause. `declared` says that the
+    manifest gave the window. `n_effective` is the effective sample size of the throughput within the window.
     """
 
     steady_class: SteadyClass
@@ -84,8 +84,8 @@ class Throughput:
 class RatioComparison:
     """Variant over baseline for one throughput metric, on the log scale.
 
-    `minimum_detectable_ratio` is the smallest ratio above 1 that these two series could have shown with 80 % power at the 5 %
-    level. `verdict` is about this metric; `margin` is the fraction that matters (0.05 is 5 %).
+    `minimum_detectable_ratio` is the smallest ratio above 1 that these two series could have shown with 80 % power at the
+    5 % level. `verdict` is about this metric; `margin` is the fraction that matters (0.05 is 5 %).
     """
 
     metric: str
