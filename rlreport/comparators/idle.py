@@ -1,0 +1,64 @@
+"""Who waits for whom, as far as the metrics of a log tell it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rlreport.comparators.results import Idle, SideIdle, SteadyState
+from rlreport.run.diagnostics import Notice
+from rlreport.run.model import SEPARATED_MODES, Run
+
+#: Two sides whose idle fractions differ by less than this own the bubble together: neither is named.
+OWNER_DIFFERENCE = 0.05
+
+
+def measure_idle(run: Run, window: SteadyState) -> Idle:
+    """Idle fraction of each side over the window, and the owner of the bubble where both sides are known.
+
+    The Trainer's is sum(time.wait_s) / sum(time.step_s) in modes where the two sides have devices of their own. The
+    Rollouters' is the ratio that the framework logs, where it logs one within [0, 1]; it is then a lower bound (verl counts
+    only the time after the last drain of a window). What is not logged stays unknown, with the reason.
+    """
+    if run.mode == "unknown":
+        reason = "the execution mode is not known, so no timer can be read as waiting"
+        return Idle(SideIdle(None, reason), SideIdle(None, reason), "unknown")
+    if run.mode not in SEPARATED_MODES:
+        reason = f"in mode {run.mode} training and generation take turns on the same devices"
+        return Idle(SideIdle(None, reason), SideIdle(None, reason), "neither")
+    trainer = _trainer_idle(run, window)
+    rollout = _rollout_idle(run, window)
+    return Idle(trainer, rollout, _owner(trainer, rollout), _notices(rollout))
+
+
+def _trainer_idle(run: Run, window: SteadyState) -> SideIdle:
+    frame = run.trained_steps
+    rows = frame.loc[frame.index.isin(window.kept)]
+    if rows.empty or "time.wait_s" not in rows.columns or not bool(rows["time.wait_s"].notna().any()):
+        return SideIdle(None, "no timer of the Trainer's waiting is logged")
+    timed = rows[rows["time.wait_s"].notna()]
+    fraction = float(timed["time.wait_s"].sum() / timed["time.step_s"].sum())
+    return SideIdle(fraction, f"waiting over step time in the window ({run.semantics.wait_is})")
+
+
+def _rollout_idle(run: Run, window: SteadyState) -> SideIdle:
+    reported = run.metric("idle.rollout_reported")
+    if reported is not None:
+        values = reported[reported.index.isin(window.kept)].dropna()
+        if len(values):
+            return SideIdle(float(values.mean()), "the framework's own idle ratio, a lower bound")
+    return SideIdle(None, f"mode {run.mode} logs no idle time of the Rollouters; a trace of the replicas would tell it")
+
+
+def _owner(trainer: SideIdle, rollout: SideIdle) -> Literal["trainer", "rollout", "neither", "unknown"]:
+    if trainer.fraction is None or rollout.fraction is None:
+        return "unknown"
+    difference = trainer.fraction - rollout.fraction
+    if abs(difference) < OWNER_DIFFERENCE:
+        return "neither"
+    return "trainer" if difference > 0 else "rollout"
+
+
+def _notices(rollout: SideIdle) -> tuple[Notice, ...]:
+    if rollout.fraction is None:
+        return (Notice("RR431", f"Rollouter idle time is unknown: {rollout.source}"),)
+    return ()
