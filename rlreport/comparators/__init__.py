@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""Numbers with their uncertainty and their warnings: change validation, windows, throughput, time, idle, quality."""

@@ -78,14 +78,13 @@ class RunResult:
     throughput_series: StepSeries | None
     series: Mapping[str, StepSeries]
     progress: Progress | None
+    checkpoint_seconds: tuple[tuple[int, float], ...] = ()
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Everything a reader must know of this run: of its sources and meaning, its window, its time and its idle."""
         return tuple(
-            dict.fromkeys(
-                (*self.run.notices, *self.steady_state.notices, *self.time_split.notices, *self.idle.notices)
-            )
+            dict.fromkeys((*self.run.notices, *self.steady_state.notices, *self.time_split.notices, *self.idle.notices))
         )
 
 
@@ -181,4 +180,12 @@ def _measure(run: Run, window: SteadyState) -> RunResult:
         throughput_series=throughput_series(run, per_device=run.devices.total is not None),
         series={name: found for name, found in series.items() if found is not None},
         progress=progress(run),
+        checkpoint_seconds=_checkpoints(run),
     )
+
+
+def _checkpoints(run: Run) -> tuple[tuple[int, float], ...]:
+    column = run.metric("time.checkpoint_s")
+    if column is None:
+        return ()
+    return tuple((int(step), float(seconds)) for step, seconds in column.dropna().items() if seconds > 0)  # type: ignore[call-overload]

@@ -25,6 +25,16 @@ ThroughputVerdict = Literal[
 QualityVerdict = Literal["better", "worse", "equivalent", "inconclusive", "insufficient-data", "not-comparable"]
 
 
+class _Absent:
+    """The marker of a key that one side does not have."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = _Absent()
+
+
 @dataclass(frozen=True, slots=True)
 class Exclusion:
     """A step left out of the window: the cause is one of the words below, `detail` says what was seen.

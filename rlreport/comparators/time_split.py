@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rlreport.comparators.results import SteadyState, TimeSplit
 from rlreport.run.diagnostics import Notice
+from rlreport.run.format import percent
 from rlreport.run.metrics import METRICS, PHASES
 from rlreport.run.model import Run
 
@@ -31,17 +32,19 @@ def split_time(run: Run, window: SteadyState) -> TimeSplit:
             seconds[phase] = float(rows[phase].sum()) / n
     step_s = total_s / n
     if not seconds or step_s <= 0:
-        return TimeSplit({}, {}, step_s, (Notice("RR422", "no timer within the step is logged, so its time cannot be split"),))
+        return TimeSplit({}, {}, step_s, (Notice("RR422", "no timer within the step is logged: its time cannot be split"),))
     remainder_s = step_s - sum(seconds.values())
     notices: list[Notice] = []
     if remainder_s < -OVERLAP_TOLERANCE * step_s:
         notices.append(
-            Notice("RR423", f"the timers within a step add up to {-remainder_s / step_s:.1%} more than the step: some overlap")
+            Notice(
+                "RR423", f"the timers in a step add up to {percent(-remainder_s / step_s)} more than the step: some overlap"
+            )
         )
     seconds["time.other_s"] = max(remainder_s, 0.0)
     fractions = {phase: value / step_s for phase, value in seconds.items()}
     if fractions["time.other_s"] > UNTIMED_NOTICE:
-        notices.append(Notice("RR424", f"{fractions['time.other_s']:.1%} of the step is covered by no timer"))
+        notices.append(Notice("RR424", f"{percent(fractions['time.other_s'])} of the step is covered by no timer"))
     return TimeSplit(fractions, seconds, step_s, tuple(notices))
 
 

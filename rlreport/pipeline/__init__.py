@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""The passes in their order: load runs, analyse reports, compose pages, write files."""

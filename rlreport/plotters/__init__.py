@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""Figure specifications drawn as SVG or PNG; plotters lay out and compute nothing else."""

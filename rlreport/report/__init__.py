@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""The report as data: sections, tables, figure specifications, and the JSON that is written. Numbers are formatted here."""

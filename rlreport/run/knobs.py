@@ -1,9 +1,16 @@
-"""Knob classes and their tiers: the order in which the tuning guide moves things, cheapest first (design section 4)."""
+"""Knob classes with their tiers (design section 4), and the rules by which a dialect classifies configuration keys.
+
+The rules are data: rows that a dialect fills in and that travel with a `Run`, so that a comparison needs to know no
+framework. Keys are dotted; in a pattern `*` stands for text within one part of a key and `**` for any number of parts.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Literal, get_args
 
 KnobClass = Literal[
     "resources", "schedule", "work", "sync", "off-policy", "engine", "workload", "algorithm", "environment", "identity"
@@ -25,6 +32,9 @@ TIERS: dict[KnobClass, int | None] = {
     "identity": None,
 }
 
+#: How a value is compared: as it is, as a model (its name), as files (their last two path parts), as one path.
+ValueKind = Literal["plain", "model", "files", "path"]
+
 
 @dataclass(frozen=True, slots=True)
 class Knob:
@@ -34,3 +44,164 @@ class Knob:
     knob_class: KnobClass
     label: str
     unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KnobRow:
+    """One row of a knob table: which keys it covers and what they mean.
+
+    `defaults` are the values that the framework uses when the key is not given (several where versions or modes differ);
+    empty when that is not known. `same` are values that mean the same as each other (as -1 and null for "not set").
+    """
+
+    pattern: str
+    knob_class: KnobClass
+    label: str
+    unit: str = ""
+    defaults: tuple[Any, ...] = ()
+    same: tuple[Any, ...] = ()
+    kind: ValueKind = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """That a key has one of some values (`negated`: none of them). A key that is absent counts as None."""
+
+    key: str
+    values: tuple[Any, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InertPart:
+    """Keys that change nothing in a run for which all conditions hold and whose mode is one of `modes` (empty: any)."""
+
+    title: str
+    patterns: tuple[str, ...]
+    conditions: tuple[Condition, ...] = ()
+    modes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModePart:
+    """Keys that have a meaning only in some execution modes: they follow from the mode."""
+
+    title: str
+    patterns: tuple[str, ...]
+    modes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """An arithmetic relation that ties knobs together.
+
+    `expression` is arithmetic over variables (dotted keys, or names of `KnobRules.variables`). Kind "holds": two sides
+    joined by `==` that must be equal within each run. Kind "conserved": one side, whose value stays the same from one run to
+    the other in a fair pair. The first variable that moved leads unless another one was declared.
+    """
+
+    name: str
+    kind: Literal["holds", "conserved"]
+    expression: str
+    modes: tuple[str, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """The choice of an alternative that brings keys of its own, as a training backend does.
+
+    `choice` is the key that chooses; `own` are patterns of keys that exist because of one alternative; `spellings` are keys
+    that name the same knob in different alternatives.
+    """
+
+    title: str
+    choice: str
+    own: tuple[str, ...]
+    spellings: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnobRules:
+    """What a dialect knows of its framework's configuration. An empty one knows nothing and classes by section words.
+
+    `rows` stand in the order in which a reader wants to see differences. `sections` give unlisted keys a class by pattern,
+    the first that matches. `derived` maps a pattern to the key whose value it repeats. `variables` are names for products of
+    keys, used in invariants ("devices.rollout"). `core` are keys that every full configuration of the framework has: a
+    configuration without most of them is partial.
+    """
+
+    rows: tuple[KnobRow, ...] = ()
+    sections: tuple[tuple[str, KnobClass], ...] = ()
+    inert: tuple[InertPart, ...] = ()
+    mode_parts: tuple[ModePart, ...] = ()
+    invariants: tuple[Invariant, ...] = ()
+    backends: tuple[Backend, ...] = ()
+    derived: tuple[tuple[str, str], ...] = ()
+    variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    core: tuple[str, ...] = ()
+
+    def row(self, key: str) -> KnobRow | None:
+        """The most specific row that covers a key: most literal characters, the earlier row where they are as many."""
+        best: KnobRow | None = None
+        for row in self.rows:
+            if (best is None or specificity(row.pattern) > specificity(best.pattern)) and matches(row.pattern, key):
+                best = row
+        return best
+
+    def listed(self, keys: Iterable[str]) -> dict[str, Knob]:
+        """The knobs among some keys: those that a row covers, by key in ascending order."""
+        found = {key: self.row(key) for key in sorted(keys)}
+        return {key: Knob(key, row.knob_class, row.label, row.unit) for key, row in found.items() if row is not None}
+
+    def knob(self, key: str) -> Knob:
+        """The knob of any key: from its row, else with the class of its section, which is never identity."""
+        row = self.row(key)
+        if row is not None:
+            return Knob(key, row.knob_class, row.label, row.unit)
+        return Knob(key, self.section_class(key), ".".join(key.split(".")[-2:]))
+
+    def section_class(self, key: str) -> KnobClass:
+        """The class of an unlisted key by its section; "algorithm", the strictest reading, when no section matches."""
+        for pattern, knob_class in self.sections:
+            if matches(pattern, key):
+                return knob_class
+        return "algorithm"
+
+    def rank(self, key: str) -> tuple[int, str]:
+        """Where a key stands for a reader: by its row, unlisted keys last."""
+        row = self.row(key)
+        return (len(self.rows) if row is None else self.rows.index(row), key)
+
+
+#: The rules of a framework of which nothing is known.
+NO_RULES = KnobRules()
+
+
+def matches(pattern: str, key: str) -> bool:
+    """Whether a key pattern covers a dotted key."""
+    return _compiled(pattern).fullmatch(key) is not None
+
+
+@lru_cache(maxsize=None)
+def specificity(pattern: str) -> int:
+    """How much of a pattern is literal: its characters without wildcards; a pattern without any beats all others."""
+    literal = len(pattern.replace("*", ""))
+    return literal if "*" in pattern else literal + 10_000
+
+
+@lru_cache(maxsize=None)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    parts = []
+    for token in re.split(r"(\*\*\.|\.\*\*|\*\*|\*)", pattern):
+        if token == "**.":
+            parts.append(r"(?:.*\.)?")
+        elif token == ".**":
+            parts.append(r"(?:\..*)?")
+        elif token == "**":
+            parts.append(".*")
+        elif token == "*":
+            parts.append(r"[^.]*")
+        else:
+            parts.append(re.escape(token))
+    return re.compile("".join(parts))

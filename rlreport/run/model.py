@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from rlreport.run.diagnostics import Notice
-from rlreport.run.knobs import Knob
+from rlreport.run.knobs import NO_RULES, Knob, KnobRules
 from rlreport.run.raw import ConfigValue
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ class Run:
     `steps` has one row a step (integer index "step", ascending, unique) and the canonical metrics of `run.metrics` as float
     columns, NaN where missing; `raw` the same index with the framework's own keys. A step without `time.step_s` (a
     validation before training) stays in `steps`. `config` is the flattened configuration, `knobs` the keys of it that belong
-    to a class. `partial_steps` maps a cut step to its reason; `restarts` are the first steps after each resume.
+    to a class. `partial_steps` maps a cut step to its reason; `restarts` are the first steps after each resume. `knob_rules`
+    is what the dialect knows of the framework's configuration; comparisons of configurations read it.
     """
 
     run_id: str
@@ -97,6 +98,7 @@ class Run:
     restarts: tuple[int, ...]
     notices: tuple[Notice, ...]
     group: str | None = None
+    knob_rules: KnobRules = NO_RULES
 
     @property
     def trained_steps(self) -> pd.DataFrame:

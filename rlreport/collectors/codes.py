@@ -1,0 +1,51 @@
+"""Every code of the collectors with its one-line meaning: RR20x to RR21x are errors, RR22x and above are notices."""
+
+from __future__ import annotations
+
+CODES: dict[str, str] = {
+    # Errors: nothing can be read from the source, or the manifest asks for something impossible.
+    "RR201": "the source does not exist",
+    "RR202": "the source cannot be opened or read",
+    "RR203": "the source is empty",
+    "RR204": "the source is of no known format",
+    "RR205": "the folder holds no source of a known format",
+    "RR206": "the format that was asked for does not exist",
+    "RR207": "the table has no step column",
+    "RR208": "a column is mapped to something that is not a canonical metric",
+    "RR209": "nothing in the source can be read in its format",
+    "RR210": "the run crashed before its first step",
+    "RR211": "no step was logged",
+    "RR212": "a collector plugin cannot be loaded",
+    # Notices of one source: what was damaged, left out or repaired while reading.
+    "RR220": "step lines are cut at 4,096 bytes",
+    "RR221": "step lines end early",
+    "RR222": "values or lines could not be read and are left out",
+    "RR223": "step lines were split over several lines and are joined again",
+    "RR224": "other output is glued to step lines",
+    "RR225": "the run was restarted",
+    "RR226": "lines look like steps but are not in the framework's format",
+    "RR227": "numbers are printed with three decimals",
+    "RR228": "the configuration dump is incomplete",
+    "RR229": "the configuration changed within the source",
+    "RR230": "the compressed file ends early or is damaged",
+    "RR231": "lines are not of the source's format",
+    "RR232": "values that are not numbers are left out",
+    "RR233": "the last record is incomplete",
+    "RR234": "damaged records are left out",
+    "RR235": "configuration values cannot be resolved",
+    "RR236": "columns are not mapped to a metric",
+    "RR237": "files of the folder are of no known format",
+    "RR238": "the folder was not searched completely",
+    "RR239": "a configuration file cannot be read",
+    # Notices of a merged run.
+    "RR240": "sources disagree about values",
+    "RR241": "steps are missing",
+    "RR242": "steps are logged more than once with different values",
+    "RR243": "steps were trained again after a restart; the later values are used",
+    "RR244": "values that one source lost were recovered from another",
+    "RR245": "values are not finite",
+    "RR246": "time is taken from the progress bar",
+    "RR247": "sources disagree about the configuration",
+    "RR248": "sources of one run are successive jobs",
+    "RR249": "steps remain incomplete because their line is cut",
+}

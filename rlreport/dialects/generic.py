@@ -1,0 +1,71 @@
+"""The dialect of a table that already has canonical names: a CSV or JSONL whose columns the manifest maps."""
+
+from __future__ import annotations
+
+from rlreport.dialects.assemble import declared_config, frame_of, plain, summarise_sources, wall_clock
+from rlreport.dialects.numbers import as_count
+from rlreport.dialects.status import judge_status
+from rlreport.run.diagnostics import Notice
+from rlreport.run.metrics import METRICS
+from rlreport.run.model import Devices, Run, RunDeclaration, StepSemantics
+from rlreport.run.raw import RawRun
+
+SEMANTICS = StepSemantics(
+    step_is="a row of the table",
+    contains=(),
+    excludes=(),
+    throughput_denominator="unknown",
+    wait_is="the column that the manifest maps to time.wait_s",
+    source="the manifest's columns",
+)
+
+
+class GenericDialect:
+    """Takes canonical names as they are. The execution mode is unknown; devices come from the manifest alone."""
+
+    name = "generic"
+
+    def recognises(self, raw: RawRun) -> bool:
+        """Whether at least one column has a canonical name."""
+        return any(str(key) in METRICS for key in raw.frame.columns)
+
+    def interpret(self, raw: RawRun, declared: RunDeclaration) -> Run:
+        """Keep the columns that have canonical names; the others stay raw."""
+        config, notices = declared_config(raw, declared)
+        columns = {str(key): raw.frame[key] for key in raw.frame.columns if str(key) in METRICS}
+        clock = wall_clock(raw)
+        if clock is not None:
+            columns.setdefault("clock.wall_s", clock)
+        trainer, rollout = declared.trainer_devices, declared.rollout_devices
+        total = None if trainer is None or rollout is None else trainer + rollout
+        origin = {side: "manifest" for side, count in (("trainer", trainer), ("rollout", rollout)) if count is not None}
+        if total is not None:
+            origin["total"] = "trainer + rollout"
+        planned = config.get("total_steps")
+        status, reason = judge_status(raw, None if planned is None else as_count(plain(planned.value)))
+        if not columns:
+            message = (
+                "no framework is recognised and no column has a canonical name; declare framework, or map columns to names "
+                "such as time.step_s and work.tokens"
+            )
+            notices = (*notices, Notice("RR301", message))
+        return Run(
+            run_id=declared.run_id,
+            label=declared.label or declared.run_id,
+            framework=self.name,
+            framework_version=declared.framework_version,
+            mode="unknown",
+            status=status,
+            status_reason=reason,
+            devices=Devices(trainer=trainer, rollout=rollout, total=total, origin=origin),
+            semantics=SEMANTICS,
+            steps=frame_of(columns, raw.frame.index),
+            raw=raw.frame,
+            config=config,
+            knobs={},
+            sources=summarise_sources(raw),
+            partial_steps=dict(raw.partial_steps),
+            restarts=tuple(raw.restarts),
+            notices=(*raw.notices, *notices),
+            group=declared.group,
+        )

@@ -1,0 +1,138 @@
+"""The manifest as the rest of rlreport gets it: typed, resolved, frozen."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from rlreport.run.diagnostics import Diagnostic, Location
+from rlreport.run.model import RunDeclaration
+
+Kind = Literal["ab", "ladder", "sweep", "profile"]
+DecisionStatus = Literal["proposed", "accepted", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestSource:
+    """One file or folder of a run, after globs.
+
+    `path` leads there from the working directory (or is absolute, when the manifest's path is); `format` is the format that
+    the manifest forces; `columns` maps column names of a generic table to canonical metrics or "step"; `display` is the
+    path from the manifest's folder, the same wherever the build runs.
+    """
+
+    path: Path
+    format: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    display: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestRun:
+    """One run as declared. What the manifest does not say is None or empty.
+
+    `config` is flat: dotted keys to scalars or lists of scalars. `hybrid_replicas` is a text as "0-7" or "0-3,8".
+    `location` is where the run's id stands in the manifest.
+    """
+
+    run_id: str
+    sources: tuple[ManifestSource, ...]
+    label: str | None = None
+    framework: str | None = None
+    framework_version: str | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    trainer_devices: int | None = None
+    rollout_devices: int | None = None
+    hybrid_replicas: str | None = None
+    group: str | None = None
+    location: Location | None = None
+
+    def declaration(self) -> RunDeclaration:
+        """What dialects take into account; a column name that several sources map counts as the first of them says."""
+        columns: dict[str, str] = {}
+        for source in reversed(self.sources):
+            columns.update(source.columns)
+        return RunDeclaration(
+            run_id=self.run_id,
+            label=self.label,
+            framework=self.framework,
+            framework_version=self.framework_version,
+            config=self.config,
+            trainer_devices=self.trainer_devices,
+            rollout_devices=self.rollout_devices,
+            hybrid_replicas=self.hybrid_replicas,
+            group=self.group,
+            columns=columns,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """A difference that the author accepts; `expires` is the last day on which it holds, None for no end."""
+
+    knob: str
+    reason: str
+    expires: datetime.date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The first and last step of the steady state that the manifest gives; None is to be found from the data."""
+
+    from_step: int | None = None
+    to_step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided on a report's question."""
+
+    status: DecisionStatus
+    by: str | None = None
+    date: datetime.date | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestReport:
+    """One report as asked for.
+
+    `changes` holds knob classes and dotted knob names. `margins` holds what was given: "throughput" as a fraction (0.05 is
+    5 %), "reward", "accuracy" and "response_length" in the metric's own unit. `narrative` is an existing file. `knob` is the
+    knob of a sweep. `location` is where the report's id stands in the manifest.
+    """
+
+    report_id: str
+    title: str
+    kind: Kind
+    baseline: str
+    variants: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    waive: tuple[Waiver, ...] = ()
+    steady_state: Window = Window()
+    margins: Mapping[str, float] = field(default_factory=dict)
+    question: str | None = None
+    narrative: Path | None = None
+    decision: Decision | None = None
+    knob: str | None = None
+    location: Location | None = None
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        """The baseline and the variants, in order."""
+        return (self.baseline, *self.variants)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A checked manifest. Runs and reports keep the order of the file; `warnings` are sorted by place."""
+
+    version: int
+    title: str
+    path: Path
+    runs: Mapping[str, ManifestRun]
+    reports: tuple[ManifestReport, ...]
+    warnings: tuple[Diagnostic, ...] = ()

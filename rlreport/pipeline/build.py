@@ -1,0 +1,116 @@
+"""Write the reports of a manifest: analyse, compose, draw and render each one, then the index."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlreport.manifest.model import Manifest
+from rlreport.pipeline.analyse import analyse_report, compose_report
+from rlreport.pipeline.load import load_runs
+from rlreport.pipeline.summary import gate_failures, verdict_lines
+from rlreport.report.model import Report
+from rlreport.run.diagnostics import Diagnostic, Location, RlreportError
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """What a build says: a few lines a report, and why a strict build fails."""
+
+    lines: tuple[str, ...]
+    gate_failures: tuple[str, ...]
+
+
+def build(
+    manifest: Manifest, out: Path, *, formats: Sequence[str], only: Sequence[str] = (), jobs: int = 0, progress: Progress
+) -> BuildResult:
+    """Build the reports of a manifest into a folder.
+
+    A run that cannot be read stops only the reports that need it: the others are written first, then RlreportError (exit
+    code 3) tells all that failed. Raises RlreportError when the folder cannot be written or the PDF cannot be made.
+    """
+    chosen = [report for report in manifest.reports if not only or report.id in only]
+    loaded = load_runs(manifest, [run_id for report in chosen for run_id in report.run_ids], progress)
+    reports: list[Report] = []
+    lines: list[str] = []
+    failures: list[str] = []
+    for entry in chosen:
+        if any(run_id in loaded.failures for run_id in entry.run_ids):
+            continue
+        progress(f"comparing {entry.id}")
+        analysis = analyse_report(entry, loaded.runs)
+        reports.append(compose_report(manifest, entry, analysis))
+        lines += verdict_lines(analysis)
+        failures += gate_failures(analysis)
+    write_reports(reports, out, title=manifest.title, formats=formats, jobs=jobs, progress=progress)
+    loaded.raise_failures()
+    lines.append(f"wrote {out / 'index.html'}")
+    return BuildResult(tuple(lines), tuple(failures))
+
+
+def write_reports(
+    reports: Sequence[Report], out: Path, *, title: str, formats: Sequence[str], jobs: int, progress: Progress
+) -> None:
+    """Write every report's files and the index. Reports are drawn in processes of their own when there are several."""
+    if not reports:
+        return
+    workers = min(jobs or os.cpu_count() or 1, len(reports))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if workers == 1:
+            for report in reports:
+                progress(f"drawing {report.id}")
+                write_report(report, out / report.id, formats)
+        else:
+            context = multiprocessing.get_context("spawn")
+            with ProcessPoolExecutor(workers, mp_context=context) as pool:
+                waiting = [(r.id, pool.submit(write_report, r, out / r.id, tuple(formats))) for r in reports]
+                for report_id, future in waiting:
+                    progress(f"drawing {report_id}")
+                    future.result()
+        from rlreport.renderers.index import render_index
+
+        (out / "index.html").write_text(render_index(title, reports, formats), "utf-8")
+    except OSError as error:
+        problem = f"the reports cannot be written: {error.strerror or error}"
+        raise RlreportError.of(Diagnostic("RR502", problem, Location(str(error.filename or out)))) from error
+
+
+def write_report(report: Report, folder: Path, formats: Sequence[str]) -> None:
+    """Write one report's files in the formats asked for. What an earlier build left in its folder is replaced."""
+    from rlreport.plotters.draw import draw
+    from rlreport.renderers.json import render_json
+
+    folder.mkdir(parents=True, exist_ok=True)
+    data = render_json(report.data)
+    if "json" in formats:
+        (folder / "report.json").write_bytes(data)
+    if set(formats) == {"json"}:
+        return
+    figures = {spec.id: draw(spec, format="svg") for spec in report.figures}
+    figure_folder = folder / "figures"
+    shutil.rmtree(figure_folder, ignore_errors=True)
+    figure_folder.mkdir()
+    for name, svg in figures.items():
+        (figure_folder / f"{name}.svg").write_bytes(svg)
+    if "md" in formats:
+        from rlreport.renderers.markdown import render_markdown
+
+        (folder / "report.md").write_text(render_markdown(report), "utf-8")
+    if "html" in formats or "pdf" in formats:
+        from rlreport.renderers.html import render_html
+
+        html = render_html(report, figures)
+        if "html" in formats:
+            (folder / "report.html").write_text(html, "utf-8")
+        if "pdf" in formats:
+            from rlreport.renderers.pdf import render_pdf
+
+            (folder / "report.pdf").write_bytes(render_pdf(html, data))

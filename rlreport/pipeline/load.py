@@ -1,0 +1,58 @@
+"""From a manifest's runs to the intermediate representation: collect, merge, interpret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rlreport.collectors import merge_sources, read_sources, require_steps
+from rlreport.dialects import interpret_run
+from rlreport.manifest.model import Manifest
+from rlreport.run.diagnostics import RlreportError
+from rlreport.run.model import Run, RunDeclaration
+from rlreport.run.raw import RawRun
+
+Progress = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class LoadedRuns:
+    """The runs that could be read, and the error of each that could not."""
+
+    runs: dict[str, Run] = field(default_factory=dict)
+    failures: dict[str, RlreportError] = field(default_factory=dict)
+
+    def raise_failures(self, run_ids: Iterable[str] | None = None) -> None:
+        """Raise one RlreportError with every diagnostic of the failed runs (of these runs, when given)."""
+        wanted = self.failures if run_ids is None else {i: self.failures[i] for i in run_ids if i in self.failures}
+        if not wanted:
+            return
+        diagnostics = tuple(dict.fromkeys(d for error in wanted.values() for d in error.diagnostics))
+        raise RlreportError(diagnostics, exit_code=max(error.exit_code for error in wanted.values()))
+
+
+def read_run(
+    sources: Iterable[tuple[Path, str | None, Mapping[str, str]]], declared: RunDeclaration, root: Path | None
+) -> tuple[RawRun, Run]:
+    """Read the sources of one run and give them their meaning.
+
+    Raises RlreportError (exit code 3) when a source cannot be read or no source has a step.
+    """
+    raw = merge_sources(read_sources(list(sources), root))
+    require_steps(raw)
+    return raw, interpret_run(raw, declared)
+
+
+def load_runs(manifest: Manifest, run_ids: Iterable[str], progress: Progress) -> LoadedRuns:
+    """Load the runs of a manifest. One that cannot be read does not keep the others from being reported."""
+    loaded = LoadedRuns()
+    for run_id in dict.fromkeys(run_ids):
+        progress(f"reading run {run_id}")
+        run = manifest.runs[run_id]
+        sources = [(source.path, source.format, source.columns) for source in run.sources]
+        try:
+            loaded.runs[run_id] = read_run(sources, run.declaration(), manifest.path.parent)[1]
+        except RlreportError as error:
+            loaded.failures[run_id] = error
+    return loaded

@@ -1,0 +1,29 @@
+"""One line a comparison, as the command line prints it."""
+
+from __future__ import annotations
+
+from rlreport.comparators.analysis import Analysis
+from rlreport.report.model import plain
+from rlreport.report.verdict import verdict_sentence
+
+
+def verdict_lines(analysis: Analysis) -> list[str]:
+    """The verdict of a report, then throughput and change verdict of each of its pairs."""
+    lines = [f"{analysis.request.report_id}: {plain(verdict_sentence(analysis))}"]
+    lines += [
+        f"  {c.baseline_id} -> {c.variant_id}: throughput {c.throughput.headline.verdict}, change {c.change.verdict}"
+        for c in analysis.comparisons
+    ]
+    return lines
+
+
+def gate_failures(analysis: Analysis) -> list[str]:
+    """Why `--strict` fails: comparisons that are not valid, and confident regressions."""
+    failures = []
+    for comparison in analysis.comparisons:
+        pair = f"{analysis.request.report_id}: {comparison.baseline_id} -> {comparison.variant_id}"
+        if comparison.throughput.headline.verdict in ("not-comparable", "regressed"):
+            failures.append(f"{pair}: throughput {comparison.throughput.headline.verdict}")
+        if comparison.change.verdict in ("undeclared", "confounded", "unknown"):
+            failures.append(f"{pair}: change {comparison.change.verdict}")
+    return failures

@@ -1,0 +1,195 @@
+"""From values to axes: limits that an outlier cannot spoil, round ticks, and lines thinned without losing extremes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from rlreport.run.format import number
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The part of an axis that is shown; `clips_low` and `clips_high` say that values lie beyond it."""
+
+    low: float
+    high: float
+    clips_low: bool = False
+    clips_high: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """Tick positions and their texts."""
+
+    values: tuple[float, ...]
+    texts: tuple[str, ...]
+
+
+def to_array(values: Iterable[float | None]) -> Array:
+    """Values as an array; None and what is not finite become NaN."""
+    import numpy as np
+
+    array = np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
+    array[~np.isfinite(array)] = np.nan
+    return array
+
+
+def finite(values: Array) -> Array:
+    """The values that are known."""
+    import numpy as np
+
+    return values[np.isfinite(values)]
+
+
+def robust_limits(
+    core: Sequence[Array], others: Sequence[Array] = (), *, reach: float = 1.6, most_clipped: int = 4
+) -> Limits:
+    """Limits that show all of the data but a few values far away from the bulk of it.
+
+    The bulk is, of each array of `core`, what lies between its 1st and 99th percentile; it is always shown, and so is all
+    within `reach` times its height beyond it. Farther values are left outside when they are few (`most_clipped`, or 3 % of
+    all): many of them are no outliers but a part of the story.
+
+    Args:
+        core: What the figure is about (values in the window), one array a run. An empty core means that all is core.
+        others: What else is drawn (values left out).
+        reach: How far beyond the bulk values are shown in any case, as a multiple of its height.
+        most_clipped: How many values may be left outside in any case.
+
+    Returns:
+        The limits without margin; 0 to 1 when nothing is known.
+    """
+    import numpy as np
+
+    cores = [finite(array) for array in core if finite(array).size]
+    everything = [finite(array) for array in (*core, *others) if finite(array).size]
+    if not everything:
+        return Limits(0.0, 1.0)
+    values = np.sort(np.concatenate(everything))
+    bulk = np.array([np.percentile(array, (1, 99)) for array in cores or everything])
+    low, high = float(bulk[:, 0].min()), float(bulk[:, 1].max())
+    height = max(high - low, 0.1 * max(abs(low), abs(high)))
+    floor, ceiling = low - reach * height, high + reach * height
+    allowed = max(most_clipped, int(0.03 * values.size))
+    if np.count_nonzero((values < floor) | (values > ceiling)) > allowed:
+        floor, ceiling = float(values[0]), float(values[-1])
+    shown = values[(values >= floor) & (values <= ceiling)]
+    first, last = float(min(shown[0], low)), float(max(shown[-1], high))
+    return Limits(first, last, clips_low=bool(values[0] < first), clips_high=bool(values[-1] > last))
+
+
+def padded(limits: Limits, *, share: float = 0.06, low_share: float = 0.0, high_share: float = 0.0) -> Limits:
+    """Limits with a margin: `share` of the height on both sides, and more below and above where something is to stand there.
+
+    Data that are nowhere negative get no axis below 0, unless something is to stand there.
+    """
+    height = limits.high - limits.low
+    if height <= 1e-3 * max(abs(limits.low), abs(limits.high)) or height == 0:  # a flat line stands in the middle of ±5 %
+        middle, half = (limits.low + limits.high) / 2, 0.05 * max(abs(limits.low), abs(limits.high)) or 0.5
+        limits = Limits(middle - half, middle + half, limits.clips_low, limits.clips_high)
+        height = 2 * half
+    low = limits.low - share * height
+    if limits.low >= 0:
+        low = max(low, 0.0)
+    return Limits(low - low_share * height, limits.high + (share + high_share) * height, limits.clips_low, limits.clips_high)
+
+
+def ticks(low: float, high: float, most: int = 6, *, whole: bool = False) -> Ticks:
+    """Round positions within an interval, with as many decimals as their distance needs.
+
+    Args:
+        low: Lower end of the axis.
+        high: Upper end of the axis.
+        most: About how many.
+        whole: Whole numbers only (steps).
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    locator = MaxNLocator(nbins=max(most, 1), steps=[1, 2, 2.5, 5, 10], integer=whole, min_n_ticks=1)
+    slack = 1e-9 * (high - low)
+    # + 0.0 turns a negative zero into zero
+    values = tuple(float(v) + 0.0 for v in locator.tick_values(low, high) if low - slack <= v <= high + slack)
+    return Ticks(values, tick_texts(values))
+
+
+def tick_texts(values: Sequence[float]) -> tuple[str, ...]:
+    """Texts of the ticks of one axis: the same scale and decimals for all, a scale written out as "12 k" or "3 M"."""
+    if not values:
+        return ()
+    largest = max(abs(value) for value in values)
+    scale, prefix = next(((s, p) for s, p in ((1e9, " G"), (1e6, " M"), (1e3, " k")) if largest >= 10 * s), (1.0, ""))
+    if largest and largest < 1e-4:
+        return tuple("0" if value == 0 else number(value, 2) for value in values)
+    distance = min((b - a for a, b in pairwise(values)), default=0.0) / scale or abs(values[0]) / scale
+    decimals = _decimals(distance)
+    return tuple("0" if value == 0 else f"{value / scale:,.{decimals}f}".replace("-", "−") + prefix for value in values)
+
+
+def _decimals(distance: float) -> int:
+    """Decimals that tell multiples of a round distance apart: 0.25 needs two, 20 none."""
+    if not distance or not math.isfinite(distance):
+        return 0
+    for decimals in range(9):
+        if abs(round(distance, decimals) - distance) <= 1e-6 * distance:
+            return decimals
+    return 9
+
+
+def decimate(x: Array, y: Array, low: float, high: float, columns: int) -> tuple[Array, Array]:
+    """Thin a line to at most four points a column of the drawing: the first, the lowest, the highest, the last.
+
+    At the drawing's resolution the thinned line covers the same pixels as the whole one (Jugel and others, "M4: a
+    visualization-oriented time series data aggregation", VLDB 2014). A column without a known value becomes one gap.
+
+    Args:
+        x: Positions, ascending.
+        y: Values; NaN is a gap.
+        low: Left end of the axis.
+        high: Right end of the axis.
+        columns: Number of columns of the drawing.
+
+    Returns:
+        Positions and values, unchanged when there are few.
+    """
+    import numpy as np
+
+    if x.size <= 2 * columns or high <= low:
+        return x, y
+    column = np.floor((x - low) / (high - low) * columns)
+    starts = np.flatnonzero(np.diff(column, prepend=np.nan) != 0)
+    picked: list[int] = []
+    for start, end in zip(starts, [*starts[1:], x.size], strict=True):
+        known = np.flatnonzero(np.isfinite(y[start:end])) + start
+        if known.size:
+            values = y[known]
+            picked += sorted({int(known[0]), int(known[values.argmin()]), int(known[values.argmax()]), int(known[-1])})
+        else:
+            picked.append(int(start))
+    return x[picked], y[picked]
+
+
+def thin_points(x: Array, y: Array, cell_x: float, cell_y: float) -> NDArray[np.intp]:
+    """Indices of the points to draw as markers: the first of each cell of a grid, so that none hides another.
+
+    The highest and the lowest point are always among them. Unknown values are not.
+    """
+    import numpy as np
+
+    known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    if not known.size or cell_x <= 0 or cell_y <= 0:
+        return known
+    cells = np.stack([np.floor(x[known] / cell_x), np.floor(y[known] / cell_y)])
+    _unique, first = np.unique(cells, axis=1, return_index=True)
+    extremes = (int(y[known].argmin()), int(y[known].argmax()))
+    picked: NDArray[np.intp] = known[np.unique(np.concatenate([first, extremes]))]
+    return picked

@@ -1,0 +1,83 @@
+"""An analysis to a report: which sections a page has, in which order, and what stands at its head."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rlreport import __version__
+from rlreport.comparators.analysis import Analysis
+from rlreport.findings.model import Finding
+from rlreport.report.data import report_data
+from rlreport.report.model import Callout, Code, Narrative, Report, Section, Text
+from rlreport.report.sections import (
+    change_section,
+    findings_section,
+    quality_section,
+    runs_section,
+    threats_section,
+    throughput_section,
+    time_section,
+)
+from rlreport.report.verdict import badges, facts, verdict_sentence, warning
+from rlreport.report.words import KIND_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the author gives around the numbers: title, question, prose, decision, and the manifest it stands in."""
+
+    title: str
+    question: str = ""
+    narrative: str = ""
+    decision: Mapping[str, str | None] = field(default_factory=dict)
+    manifest: str = ""
+    manifest_sha256: str = ""
+
+
+def compose(analysis: Analysis, findings: tuple[Finding, ...], frame: Frame) -> Report:
+    """Lay out one report. A profile shows first where the time goes; a comparison first what changed."""
+    request = analysis.request
+    narrative = Section("narrative", "The author's account", (Narrative(frame.narrative),)) if frame.narrative else None
+    change, throughput, time = change_section(analysis), throughput_section(analysis), time_section(analysis)
+    middle = (throughput, time) if analysis.comparisons else (time, throughput)
+    sections = (
+        narrative,
+        change,
+        *middle,
+        quality_section(analysis),
+        findings_section(findings, analysis),
+        threats_section(analysis),
+        _decision_section(frame.decision) if analysis.comparisons or frame.decision else None,
+        runs_section(analysis),
+    )
+    return Report(
+        id=request.report_id,
+        title=frame.title,
+        kind=request.kind,
+        kind_label=KIND_WORDS[request.kind],
+        question=frame.question,
+        verdict=verdict_sentence(analysis),
+        badges=badges(analysis),
+        warning=warning(analysis),
+        facts=facts(analysis),
+        sections=tuple(section for section in sections if section is not None),
+        provenance=_provenance(request.report_id, frame),
+        data=report_data(analysis, findings, title=frame.title, question=frame.question, decision=dict(frame.decision)),
+    )
+
+
+def _decision_section(decision: Mapping[str, str | None]) -> Section:
+    blank = "____________________"
+    status = decision.get("status") or "proposed"
+    by, date = decision.get("by") or blank, decision.get("date") or blank
+    line: Text = (f"By: {by}   Date: {date}   Reason: {decision.get('reason') or blank * 2}",)
+    return Section("decision", "Decision", (Callout(f"{status[0].upper()}{status[1:]}", "plain", (line,)),))
+
+
+def _provenance(report_id: str, frame: Frame) -> Text:
+    parts: Text = (f"rlreport {__version__}",)
+    if frame.manifest:
+        parts = (*parts, f" · manifest {frame.manifest}, SHA-256 {frame.manifest_sha256[:12]}")
+        parts = (*parts, " · ", Code(f"rlreport build {frame.manifest} --report {report_id}"))
+    return parts

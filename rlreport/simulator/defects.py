@@ -1,0 +1,2 @@
+from typing import Literal
+DefectName = Literal["glued", "split", "cut", "np-scalars", "killed"]
