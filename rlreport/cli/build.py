@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -58,9 +60,8 @@ def command(
         raise click.exceptions.Exit(EXIT_GATE_FAILED)
 
 
-def _progress():  # type: ignore[no-untyped-def]
+def _progress() -> Callable[[str], None]:
     """Says on a terminal what is being done, on stderr; silent elsewhere."""
-    stream = click.get_text_stream("stderr")
-    if not stream.isatty():
+    if not sys.stderr.isatty():
         return lambda text: None
     return lambda text: click.echo(f"  {text}", err=True)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rlreport.collectors.base import SourceOptions
 from rlreport.run.diagnostics import EXIT_UNREADABLE, Diagnostic, Location, Notice, RlreportError
 from rlreport.run.raw import SourceTable
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 CHUNK_BYTES = 4 << 20
 HEAD_BYTES = 64 << 10
@@ -38,6 +41,8 @@ class ChunkReader:
 
         Hashing runs beside the reader in one thread (it releases the interpreter lock), one chunk behind at most.
         """
+        from concurrent.futures import ThreadPoolExecutor
+
         digest = hashlib.sha256()
         pending: Future[None] | None = None
         with self.path.open("rb", buffering=0) as file, ThreadPoolExecutor(max_workers=1) as hasher:

@@ -18,7 +18,7 @@ SEPARATOR = " - "
 STEP = re.compile(r"step:(\d{1,12})(?= - |\s*-?\s*$)")
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|nan|inf)|True|False|None"
-VALUE = re.compile(rf"(?:np\.[A-Za-z_]\w*\((?P<scalar>{_NUMBER})\)|(?P<plain>{_NUMBER}))")
+VALUE = re.compile(rf"(?:np\.[A-Za-z_]\w*\(({_NUMBER})\)|({_NUMBER}))")
 
 #: Where foreign output begins inside a line: a colour, a carriage return, an actor's prefix, the next metric line.
 _FOREIGN = re.compile(
@@ -32,6 +32,9 @@ _CERTAIN_GLUE = re.compile(r"\s|[(\[{<'\"\x1b]|/[A-Za-z]|[A-Za-z]{3,}|[^\x00-\x7
 _PART = r"[^\s:=,;'\"{}\[\]<>|\\`\x00-\x20\x7f\ufffd]"
 _KEY = re.compile(rf"[A-Za-z_]{_PART}*(?:(?::[A-Za-z_]{_PART}*)+|(?: +{_PART}+)+)?")
 _KEY_LENGTH = 200
+
+#: A numpy scalar that is a whole value.
+_NUMPY = re.compile(r"np\.[A-Za-z_]\w*\(([-+.0-9einfa]+)\)(?= - |$)")
 
 _WORDS = {"True": 1.0, "False": 0.0}
 _THREE_DECIMALS = re.compile(r"-?\d+\.\d{3}|nan|-?inf")
@@ -56,8 +59,8 @@ class MetricLine:
 def parse_metric_line(body: str) -> MetricLine | None:
     """Read one metric line that begins with `step:`; None when the text does not begin like one.
 
-    The end of the text counts as the end of the line. A text that begins like a metric line and holds no readable value gives
-    a line without values.
+    The end of the text counts as the end of the line. A text that begins like one and holds no readable value gives a line
+    without values.
     """
     return MetricLineParser().parse(body)
 
@@ -77,7 +80,7 @@ def read_value(text: str) -> tuple[float | None, str] | None:
     match = VALUE.match(text)
     if match is None:
         return None
-    word = match["scalar"] or match["plain"]
+    word = match[1] or match[2]
     rest = text[match.end() :]
     if word == "None":
         return None, rest
@@ -127,7 +130,7 @@ class MetricLineParser:
         if len(body) <= start:
             return MetricLine(step, {}, truncated=True)
         text = body[start:]
-        values = self._read_clean(text)
+        values = self._read_clean(_NUMPY.sub(r"\1", text) if "np." in text else text)
         if values is not None:
             return MetricLine(step, values)
         return self._read_tolerantly(step, text)
@@ -136,16 +139,12 @@ class MetricLineParser:
         """The values of a line of known keys and plain numbers, without a second look at anything; None otherwise."""
         if not text.isascii():
             return None
-        known = self.known
-        values: dict[str, float] = {}
-        items = text.split(SEPARATOR)
+        flat = text.replace(SEPARATOR, ":").split(":")
         try:
-            for item in items:
-                key, _, value = item.rpartition(":")
-                values[known[key]] = float(value)
+            values = dict(zip(map(self.known.__getitem__, flat[::2]), map(float, flat[1::2]), strict=True))
         except (KeyError, ValueError):
             return None
-        return values if len(values) == len(items) else None
+        return values if 2 * len(values) == len(flat) else None
 
     def _read_tolerantly(self, step: int, text: str) -> MetricLine:
         """Item by item, with every kind of damage in mind."""
@@ -157,23 +156,23 @@ class MetricLineParser:
         dropped = 0
         for index, item in enumerate(items):
             last = index == len(items) - 1
-            key, colon, value_text = item.rpartition(":")
-            read = read_value(value_text) if colon and self._is_key(key) else None
-            if read is None:
+            found = self._read_item(item)
+            if found is None:
                 if last:
                     return MetricLine(step, values, True, rest, dropped)
                 dropped += 1
                 continue
-            value, remainder = read
-            if remainder.strip() == "-" and last:
+            key, value, remainder = found
+            if last and remainder.strip() == "-":
                 self._keep(values, key, value)
                 return MetricLine(step, values, True, rest, dropped)
-            if remainder.strip():
-                if last and _CERTAIN_GLUE.match(remainder):
+            if remainder:
+                glued = _CERTAIN_GLUE.match(remainder) is not None
+                if last and glued:
                     rest = remainder + rest
                 elif last:
-                    return MetricLine(step, values, True, remainder + rest, dropped)
-                elif _CERTAIN_GLUE.match(remainder) and not is_item(items[index + 1]):
+                    return MetricLine(step, values, True, rest, dropped)
+                elif glued and not is_item(items[index + 1]):
                     self._keep(values, key, value)
                     return MetricLine(step, values, False, SEPARATOR.join([remainder, *items[index + 1 :]]) + rest, dropped)
                 else:
@@ -182,6 +181,17 @@ class MetricLineParser:
             if not self._keep(values, key, value):
                 dropped += 1
         return MetricLine(step, values, False, rest, dropped)
+
+    def _read_item(self, item: str) -> tuple[str, float | None, str] | None:
+        """(key, value, what follows the value) of an item; the last colon counts unless glued text has colons of its own."""
+        key, colon, text = item.rpartition(":")
+        if colon and self._is_key(key) and (read := read_value(text)):
+            return key, read[0], read[1] if read[1].strip() else ""
+        for colon_at in (position for position, letter in enumerate(item) if letter == ":"):
+            key, text = item[:colon_at], item[colon_at + 1 :]
+            if self._is_key(key) and (read := read_value(text)) and _CERTAIN_GLUE.match(read[1]):
+                return key, read[0], read[1]
+        return None
 
     def _is_key(self, key: str) -> bool:
         if key in self.known:

@@ -15,9 +15,9 @@ ACTOR_PREFIX = re.compile(r"\((?:[^()\s]+ )?([A-Za-z_][\w.]*)(?:\([^()]*\))? pid
 #: What log shippers put in front: an ISO time stamp, `srun -l`'s task number, a compose service name, a `[Tag]`.
 _FOREIGN_PREFIXES = (
     re.compile(r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?[ \t]+"),
-    re.compile(r"\s*\d+: (?=\(|\[|step:)"),
+    re.compile(r"\s*\d+: (?=\(|\[|step:|$)"),
     re.compile(r"[\w.-]+ +\| "),
-    re.compile(r"\[\w+\]\s*(?=\[|step:)"),
+    re.compile(r"\[\w+\]\s*(?=\[|step:|$)"),
 )
 
 _DATED = re.compile(r"(\d{4}-\d\d-\d\d)[T _-](\d\d:\d\d:\d\d)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,14 @@ from rlreport.comparators.window import FEWEST_STEPS, WindowArrays, window_array
 from rlreport.run.estimate import Estimate
 from rlreport.run.model import Run
 from rlreport.stats.ratio import RatioOfSums, ratio_of_sums
+from rlreport.stats.stationarity import lacks_level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
+#: Ends of an interval that lie further apart than this factor describe nothing when the level wanders.
+_LARGEST_SPAN = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +83,38 @@ class Arm:
         return None if work is None or len(work) < FEWEST_STEPS else ratio_of_sums(work, self.arrays.time_s)
 
     def estimate(self, metric: Metric) -> Estimate:
-        """The metric over the window with its interval; without one below the fewest steps."""
+        """The metric over the window with its interval; without one below the fewest steps, or if that tells nothing."""
         work = self.work(metric)
         if work is None or not self.knows(metric):
             return Estimate.unknown(metric.unit)
         factor = self.factor(metric)
         measured = self.ratio_of_sums(metric)
+        value = float(work.sum() / self.arrays.time_s.sum()) * factor
         if measured is None:
-            return Estimate(float(work.sum() / self.arrays.time_s.sum()) * factor, None, None, metric.unit)
+            return Estimate(value, None, None, metric.unit)
         low, high = measured.interval(CONFIDENCE)
-        return Estimate(measured.value * factor, low * factor, high * factor, metric.unit)
+        if tells_nothing((low, high), [(measured.n, measured.n_effective)]):
+            return Estimate(value, None, None, metric.unit)
+        return Estimate(value, low * factor, high * factor, metric.unit)
 
 
+def tells_nothing(interval: tuple[float, float], sizes: Sequence[tuple[int, float]]) -> bool:
+    """Whether an interval is not worth showing: a series of (n, n_eff) has no level, and the interval spans a factor of 4.
+
+    Two effective steps give an interval by 12.7 standard errors; of a level that wanders that describes nothing.
+    """
+    return interval[1] > _LARGEST_SPAN * interval[0] and any(lacks_level(n, size) for n, size in sizes)
+
+
+def matched_arrays(
+    arms: tuple[Arm, Arm], metric: Metric, steps: Sequence[int]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Work and time of the baseline, then of the variant, at steps that both have."""
+    import numpy as np
+
+    parts: list[NDArray[Any]] = []
+    for arm in arms:
+        rows = np.isin(arm.arrays.steps, steps)
+        work = arm.work(metric)
+        parts.extend([np.ones(len(steps)) if work is None else work[rows], arm.arrays.time_s[rows]])
+    return parts[0], parts[1], parts[2], parts[3]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rlreport.comparators.results import Exclusion
 from rlreport.comparators.window import column_array
 from rlreport.run.diagnostics import Notice
-from rlreport.run.format import percent, plural, seconds
+from rlreport.run.format import count, number, percent, plural
 from rlreport.run.model import Run
 from rlreport.stats.robust import find_stalls
 
@@ -22,7 +22,7 @@ CHECKPOINT_MAX_SHARE = 0.01
 #: A cause that more than this share of all steps have is part of an ordinary step, and excludes none.
 _ORDINARY_SHARE = 0.5
 #: Stalls in more than this share of all steps are how the run behaves, and exclude none.
-_RECURRING_STALLS = 0.05
+_RECURRING_STALLS = 0.1
 #: Fewer steps than this do not show what an ordinary step takes, so no stall can be told.
 _FEWEST_FOR_STALLS = 8
 
@@ -34,6 +34,11 @@ class _Cause:
     metric: str
     reason: str
     smallest_share: float
+
+
+def step_seconds(value_s: float) -> str:
+    """The time of a step to the second, so that a reader finds it in the log: "22,543 s"; below 100 s three digits."""
+    return f"{count(value_s) if value_s >= 100 else number(value_s)} s"
 
 
 class _Sieve:
@@ -95,12 +100,13 @@ def _drop_timed_causes(sieve: _Sieve, checkpoint_max_share: float) -> None:
         _Cause("time.checkpoint_s", "checkpoint", checkpoint_max_share),
     )
     usable = sieve.usable.copy()
+    time_s = np.where(usable, sieve.time_s, 0.0)
     parts: list[tuple[_Cause, NDArray[np.float64], NDArray[np.bool_]]] = []
     for cause in causes:
         if cause.metric not in sieve.run.semantics.contains:
             continue
         part_s = np.nan_to_num(column_array(sieve.run, cause.metric), nan=0.0)
-        mask = usable & (part_s > cause.smallest_share * np.nan_to_num(sieve.time_s, nan=np.inf))
+        mask = usable & (part_s > cause.smallest_share * time_s)
         n = int(mask.sum())
         if n > max(1.0, _ORDINARY_SHARE * int(usable.sum())):
             message = (
@@ -114,8 +120,8 @@ def _drop_timed_causes(sieve: _Sieve, checkpoint_max_share: float) -> None:
         return
 
     def detail(place: int) -> str:
-        found = [f"{seconds(float(part_s[place]))} of {cause.reason}" for cause, part_s, mask in parts if mask[place]]
-        return f"{' and '.join(found)} in a step of {seconds(float(sieve.time_s[place]))}"
+        found = [f"{step_seconds(float(part_s[place]))} of {cause.reason}" for cause, part_s, mask in parts if mask[place]]
+        return f"{' and '.join(found)} in a step of {step_seconds(float(sieve.time_s[place]))}"
 
     largest = np.argmax(np.stack([np.where(mask, part_s, -1.0) for _, part_s, mask in parts]), axis=0)
     for rank, (cause, _, mask) in enumerate(parts):
@@ -136,19 +142,21 @@ def _drop_stalls(sieve: _Sieve) -> None:
         return
     median_s = float(np.median(time_s[places]))
     share = float(time_s[stalled].sum() / time_s[places].sum())
-    count = plural(int(stalled.size), "step")
-    if stalled.size > max(1.0, _RECURRING_STALLS * n):
+    stalls = plural(int(stalled.size), "step")
+    if stalled.size > max(2.0, _RECURRING_STALLS * n):
         message = (
-            f"{count} of {n} take more than three times the median around them and hold {percent(share)} of all step time: "
+            f"{stalls} of {n} take more than three times the median around them and hold {percent(share)} of all step time: "
             "they recur, so they stay in the window"
         )
         sieve.notices.append(Notice("RR448", message))
         return
     mask = np.zeros(len(time_s), dtype=np.bool_)
     mask[stalled] = True
-    sieve.drop(mask, "stall", lambda place: f"{seconds(float(time_s[place]))} against a median of {seconds(median_s)}")
+    sieve.drop(
+        mask, "stall", lambda place: f"{step_seconds(float(time_s[place]))} against a median of {step_seconds(median_s)}"
+    )
     message = (
-        f"{count} with a one-off stall, {percent(share)} of all step time, left out "
-        f"(the median step takes {seconds(median_s)})"
+        f"{stalls} with a one-off stall, {percent(share)} of all step time, left out "
+        f"(the median step takes {step_seconds(median_s)})"
     )
     sieve.notices.append(Notice("RR449", message))

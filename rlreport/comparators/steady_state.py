@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rlreport.comparators.exclusions import CHECKPOINT_MAX_SHARE, exclude_by_cause
+from rlreport.comparators.exclusions import CHECKPOINT_MAX_SHARE, exclude_by_cause, step_seconds
 from rlreport.comparators.results import Drift, Exclusion, SteadyClass, SteadyState
 from rlreport.comparators.window import FEWEST_STEPS, WindowArrays, column_array, window_arrays
 from rlreport.run.diagnostics import Notice
-from rlreport.run.format import interval, number, percent, plural, seconds, signed_percent
+from rlreport.run.format import interval, number, percent, plural, signed_percent
 from rlreport.run.format import steps as format_steps
 from rlreport.run.model import SEPARATED_MODES, Run
 from rlreport.stats.autocorrelation import effective_sample_size
 from rlreport.stats.ratio import influence_values
 from rlreport.stats.robust import count_unusual_start
-from rlreport.stats.stationarity import find_transient, fit_trend, wanders
+from rlreport.stats.stationarity import find_shift, find_transient, fit_trend, wanders
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 #: A drift smaller than this fraction of the mean over the window does not make a run "drifting".
 SMALLEST_DRIFT = 0.02
-#: A level that moves about makes a run "drifting" when its middle 80 % of steps span more than this fraction of the median.
+#: A level that moves about makes a run "drifting" when its middle 80 % of steps span more than this fraction of the
+#: median; a level that changes once, when it changes by more than this fraction.
 SMALLEST_WANDERING = 0.05
 #: Samples a step that differ by less than this fraction count as equal.
 _SAME_SAMPLES = 0.02
@@ -55,8 +56,8 @@ def find_steady_state(
        follows. Either direction: compiling makes them slow, samples generated in advance make them fast.
     3. A longer transient of tokens per second (step time where tokens are not known), where a test finds one: MSER-5.
     4. Drift over what is left. Class "flat", "warm-up" (a slow start was cut), "slowdown" (a fast start was cut), "drifting"
-       (a trend of more than 2 %, or a level that wanders), or "none" (fewer than eight steps are left, or the transient may
-       last longer than half of the run).
+       (a trend of more than 2 %, or a level that changes once or wanders, which no line describes: then `drift` is None), or
+       "none" (fewer than eight steps are left, or the transient may last longer than half of the run).
 
     A declared `from_step` replaces 2 and 3, a declared `to_step` only ends the window; what a declared window should not
     contain is told in notices. `checkpoint_max_share` is the share of a step that a checkpoint may take without the step
@@ -136,9 +137,8 @@ def _drop_unusual_after_restarts(run: Run, usable: list[int], excluded: dict[int
         arrays = window_arrays(run, after)
         median_s = float(np.median(arrays.time_s))
         for place in range(count_unusual_start(np.log(arrays.rate))):
-            detail = (
-                f"warm-up after a restart: {seconds(float(arrays.time_s[place]))} against a median of {seconds(median_s)}"
-            )
+            taken = f"{step_seconds(float(arrays.time_s[place]))} against a median of {step_seconds(median_s)}"
+            detail = f"warm-up after a restart: {taken}"
             excluded[after[place]] = Exclusion(after[place], "restart", detail)
     return [step for step in usable if step not in excluded]
 
@@ -155,7 +155,7 @@ def _find_warm_up(run: Run, usable: list[int]) -> tuple[list[Exclusion], SteadyC
     trained = run.trained_steps.index
     if usable[0] == int(trained[0]) and usable[0] <= 1:
         time_s = float(arrays.time_s[0])
-        detail = f"the first step of the run: {seconds(time_s)} against a median of {seconds(median_s)}"
+        detail = f"the first step of the run: {step_seconds(time_s)} against a median of {step_seconds(median_s)}"
         dropped.append(Exclusion(usable[0], "warm-up", detail))
         start = 1
     unusual = count_unusual_start(np.log(arrays.rate[start:]))
@@ -164,7 +164,7 @@ def _find_warm_up(run: Run, usable: list[int]) -> tuple[list[Exclusion], SteadyC
         steady_class = "warm-up" if slow else "slowdown"
         for place in range(start, start + unusual):
             time_s = float(arrays.time_s[place])
-            detail = f"{_start_words(run, slow=slow)}: {seconds(time_s)} against a median of {seconds(median_s)}"
+            detail = f"{_start_words(run, slow=slow)}: {step_seconds(time_s)} against a median of {step_seconds(median_s)}"
             dropped.append(Exclusion(usable[place], "warm-up", detail))
         start += unusual
     transient = find_transient(arrays.rate[start:])
@@ -210,13 +210,20 @@ def _judge(arrays: WindowArrays, start_class: SteadyClass) -> _Judgement:
             f"{interval(100 * trend.low, 100 * trend.high, decimals=1)} %): their mean depends on the window"
         )
         return _Judgement("drifting", n_effective, drift, (Notice("RR441", message),))
+    shift = find_shift(rate)
+    if shift is not None and abs(shift.difference) > SMALLEST_WANDERING:
+        message = (
+            f"{what} change by {signed_percent(shift.difference)} about step {int(arrays.steps[shift.start])} of {first} to "
+            f"{last} and stay there: their mean depends on the window"
+        )
+        return _Judgement("drifting", n_effective, None, (Notice("RR441", message),))
     span = _middle_span(rate)
     if span > SMALLEST_WANDERING and wanders(rate):
         message = (
             f"{what} wander over steps {first} to {last}: the middle 80 % of steps span {percent(span)} of the median, and "
             f"{plural(n, 'step')} are worth {number(n_effective, 2)} independent ones; their mean depends on the window"
         )
-        return _Judgement("drifting", n_effective, drift, (Notice("RR441", message),))
+        return _Judgement("drifting", n_effective, None, (Notice("RR441", message),))
     return _Judgement(start_class, n_effective, drift, ())
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rlreport.comparators.arm import BY_NAME, CONFIDENCE, METRICS, Arm, Metric, matched_arrays, tells_nothing
 from rlreport.comparators.results import (
     RatioComparison,
     SteadyState,
@@ -14,33 +15,29 @@ from rlreport.comparators.results import (
     ThroughputComparison,
     ThroughputVerdict,
 )
-from rlreport.comparators.window import FEWEST_STEPS, WindowArrays, mean_over, window_arrays
+from rlreport.comparators.throughput_notices import (
+    course_notices,
+    headline_notices,
+    length_notices,
+    precision_notices,
+    why_not_comparable,
+)
+from rlreport.comparators.window import FEWEST_STEPS, mean_over
 from rlreport.run.diagnostics import Notice
 from rlreport.run.estimate import Estimate
-from rlreport.run.format import join_words, percent, ratio, ratio_interval, signed_percent
+from rlreport.run.format import ratio, ratio_interval
 from rlreport.run.model import Run
 from rlreport.stats.adjusted import AdjustedRatio, compare_at_equal_load
 from rlreport.stats.decisions import excludes, within
-from rlreport.stats.ratio import (
-    LogRatio,
-    RatioOfSums,
-    compare_matched,
-    compare_ratios,
-    ratio_of_sums,
-    relative_influence,
-)
-from rlreport.stats.stationarity import fit_trend
+from rlreport.stats.ratio import LogRatio, compare_matched, compare_ratios, ratio_of_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CONFIDENCE = 0.95
 #: A two-sided 90 % interval within the margins is the test of equivalence at the 5 % level.
 _EQUIVALENCE_CONFIDENCE = 0.90
 #: Fewer effective steps than this carry no verdict: at three degrees of freedom t is 3.2, and the correlation is a guess.
 FEWEST_EFFECTIVE = 4.0
-#: Mean response lengths that differ by more than this fraction are told beside the ratio.
-_LENGTH_DIFFERENCE = 0.02
 #: Share of each arm's steps that must have a partner before steps are matched.
 _MATCHED_SHARE = 0.8
 #: Each half of the baseline needs the fewest steps for an interval.
@@ -78,7 +75,8 @@ def compare_throughput(
     tokens/s, prompts/s/device, prompts/s and steps/h; the others follow, and last the ratio at equal response length.
 
     The interval adds the errors of both arms on the log scale. Where both arms drift and their steps correspond, it comes
-    from step-by-step differences instead, in which a common course cancels.
+    from step-by-step differences instead, in which a common course cancels. There is no ratio when an arm has fewer than
+    eight steps, and none has an interval when the level of an arm wanders and steps do not correspond.
 
     Verdict of each ratio, first that applies, with margins 1/(1 + margin) to 1 + margin:
 
@@ -94,22 +92,22 @@ def compare_throughput(
     known = [metric for metric in METRICS if arms[0].knows(metric) and arms[1].knows(metric)]
     headline_metric = known[0] if known else _fallback(arms)
     matched = _matching_steps(arms)
-    notices: list[Notice] = []
-    ratios: list[RatioComparison] = []
-    for metric in [headline_metric, *[metric for metric in known if metric is not headline_metric]]:
-        ratios.append(_compare(arms, metric, matched, margin, comparable=comparable))
+    ratios = [
+        _compare(arms, metric, matched, margin, comparable=comparable)
+        for metric in (headline_metric, *(metric for metric in known if metric is not headline_metric))
+    ]
     adjusted = _compare_adjusted(arms, headline_metric, margin, comparable=comparable)
     headline, others = ratios[0], [*ratios[1:], *([adjusted] if adjusted else [])]
+    guard: list[Notice] = []
     if headline.verdict in {"improved", "regressed"} and not matched:
         headline, guard = _guard(arms[0], headline_metric, headline)
-        notices.extend(guard)
     notices = [
         *why_not_comparable(reasons, comparable=comparable),
         *headline_notices(arms, headline_metric),
-        *notices,
+        *guard,
         *course_notices(arms, headline_metric, matched),
         *length_notices(arms, ratios, adjusted),
-        *precision_notices(headline),
+        *precision_notices(arms, headline),
     ]
     return ThroughputComparison(headline, tuple(others), window_b, window_v, tuple(notices))
 
@@ -152,12 +150,37 @@ def _matching_steps(arms: tuple[Arm, Arm]) -> tuple[int, ...]:
 def _compare(
     arms: tuple[Arm, Arm], metric: Metric, matched: tuple[int, ...], margin: float, *, comparable: bool
 ) -> RatioComparison:
-    """One ratio with its interval; steps are matched where `matched` is not empty."""
+    """One ratio with its interval; from matched steps where `matched` is not empty."""
     first, second = (arm.ratio_of_sums(metric) for arm in arms)
-    result = RatioComparison(
-        metric=metric.name,
-        baseline=arms[0].estimate(metric),
-        variant=arms[1].estimate(metric),
+    sizes = (first.n_effective if first else None, second.n_effective if second else None)
+    estimates = (arms[0].estimate(metric), arms[1].estimate(metric))
+    result = _without_ratio(arms, metric.name, estimates, sizes, margin, comparable=comparable)
+    if first is None or second is None:
+        return result
+    factor = arms[1].factor(metric) / arms[0].factor(metric)
+    n_effective = min(first.n_effective, second.n_effective)
+    found = compare_ratios(first, second)
+    if matched:
+        found, n_effective = compare_matched(*matched_arrays(arms, metric, matched))
+    found = replace(found, value=found.value * factor)
+    if not matched and tells_nothing(found.interval(CONFIDENCE), [(arm.n, arm.n_effective) for arm in (first, second)]):
+        return replace(result, ratio=found.value)
+    return _with_ratio(result, found, _standing(arms, n_effective, comparable=comparable))
+
+
+def _without_ratio(
+    arms: tuple[Arm, Arm],
+    metric: str,
+    estimates: tuple[Estimate, Estimate],
+    sizes: tuple[float | None, float | None],
+    margin: float,
+    *,
+    comparable: bool,
+) -> RatioComparison:
+    return RatioComparison(
+        metric=metric,
+        baseline=estimates[0],
+        variant=estimates[1],
         ratio=None,
         ci_low=None,
         ci_high=None,
@@ -167,36 +190,9 @@ def _compare(
         minimum_detectable_ratio=None,
         n_baseline=arms[0].window.n,
         n_variant=arms[1].window.n,
-        n_effective_baseline=first.n_effective if first else None,
-        n_effective_variant=second.n_effective if second else None,
+        n_effective_baseline=sizes[0],
+        n_effective_variant=sizes[1],
     )
-    if first is None or second is None:
-        return result
-    factor = arms[1].factor(metric) / arms[0].factor(metric)
-    n_effective = min(first.n_effective, second.n_effective)
-    found = compare_ratios(first, second)
-    if matched:
-        found, n_effective = _matched_ratio(arms, metric, matched)
-    found = replace(found, value=found.value * factor)
-    return _with_ratio(result, found, _standing(arms, n_effective, comparable=comparable))
-
-
-def _matched_ratio(arms: tuple[Arm, Arm], metric: Metric, steps: tuple[int, ...]) -> tuple[LogRatio, float]:
-    work_b, time_b, work_v, time_v = _matched_arrays(arms, metric, steps)
-    return compare_matched(work_b, time_b, work_v, time_v)
-
-
-def _matched_arrays(
-    arms: tuple[Arm, Arm], metric: Metric, steps: tuple[int, ...]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    import numpy as np
-
-    parts: list[NDArray[Any]] = []
-    for arm in arms:
-        rows = np.isin(arm.arrays.steps, steps)
-        work = arm.work(metric)
-        parts.extend([np.ones(len(steps)) if work is None else work[rows], arm.arrays.time_s[rows]])
-    return parts[0], parts[1], parts[2], parts[3]
 
 
 def _with_ratio(result: RatioComparison, found: LogRatio, standing: ThroughputVerdict | None) -> RatioComparison:
@@ -222,9 +218,7 @@ def _standing(arms: tuple[Arm, Arm], n_effective: float = math.inf, *, comparabl
     return None
 
 
-def _compare_adjusted(
-    arms: tuple[Arm, Arm], headline: Metric, margin: float, *, comparable: bool
-) -> RatioComparison | None:
+def _compare_adjusted(arms: tuple[Arm, Arm], headline: Metric, margin: float, *, comparable: bool) -> RatioComparison | None:
     """The ratio at equal load a step, on the headline's footing (per device or not).
 
     Load is tokens a prompt and time is time a prompt where prompts are known, so that batches of different size compare;
@@ -241,34 +235,18 @@ def _compare_adjusted(
     if not any(float(load.max()) > float(load.min()) * (1 + 1e-9) for load in columns[1::2]):
         return None
     found = compare_at_equal_load(*columns)
-    devices = [arm.devices if headline.per_device else 1 for arm in arms]
-    factors = [1 / (count or 1) for count in devices]
-    estimates = [_estimate_at_load(found, log, factor, headline) for log, factor in _logs(found, factors)]
-    measured = [arm.ratio_of_sums(BY_NAME["tokens_per_s"]) for arm in arms]
-    sizes = [one.n_effective if one else None for one in measured]
-    result = RatioComparison(
-        metric="length_adjusted_per_device" if headline.per_device else "length_adjusted",
-        baseline=estimates[0],
-        variant=estimates[1],
-        ratio=None,
-        ci_low=None,
-        ci_high=None,
-        confidence=CONFIDENCE,
-        margin=margin,
-        verdict="insufficient-data",
-        minimum_detectable_ratio=None,
-        n_baseline=arms[0].window.n,
-        n_variant=arms[1].window.n,
-        n_effective_baseline=sizes[0],
-        n_effective_variant=sizes[1],
+    factors = [1 / (arm.devices or 1) if headline.per_device else 1.0 for arm in arms]
+    estimates = (
+        _estimate_at_load(found, found.baseline_log, factors[0], headline),
+        _estimate_at_load(found, found.variant_log, factors[1], headline),
     )
-    fewest = min((size for size in sizes if size is not None), default=math.inf)
+    name = "length_adjusted_per_device" if headline.per_device else "length_adjusted"
+    result = _without_ratio(arms, name, estimates, found.n_effective, margin, comparable=comparable)
     adjusted = replace(found.ratio, value=found.ratio.value * factors[1] / factors[0])
-    return _with_ratio(result, adjusted, _standing(arms, fewest, comparable=comparable))
-
-
-def _logs(found: AdjustedRatio, factors: Sequence[float]) -> tuple[tuple[float, float], tuple[float, float]]:
-    return (found.baseline_log, factors[0]), (found.variant_log, factors[1])
+    sizes = [(arm.window.n, size) for arm, size in zip(arms, found.n_effective, strict=True)]
+    if tells_nothing(adjusted.interval(CONFIDENCE), sizes):
+        return replace(result, ratio=adjusted.value)
+    return _with_ratio(result, adjusted, _standing(arms, min(found.n_effective), comparable=comparable))
 
 
 def _estimate_at_load(found: AdjustedRatio, time_log: float, factor: float, headline: Metric) -> Estimate:
@@ -295,5 +273,3 @@ def _guard(baseline: Arm, metric: Metric, headline: RatioComparison) -> tuple[Ra
         f"comparison says {headline.verdict} and is downgraded to inconclusive"
     )
     return replace(headline, verdict="inconclusive"), [Notice("RR457", message)]
-
-

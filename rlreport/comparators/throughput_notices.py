@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rlreport.comparators.arm import Arm, Metric
+from rlreport.comparators.arm import Arm, Metric, matched_arrays
 from rlreport.comparators.results import RatioComparison
 from rlreport.comparators.window import mean_over
 from rlreport.run.diagnostics import Notice
-from rlreport.run.format import join_words, percent, ratio, signed_percent
-from rlreport.stats.autocorrelation import Array
+from rlreport.run.format import join_words, number, percent, plural, ratio, signed_percent
 from rlreport.stats.decisions import excludes
+from rlreport.stats.ratio import relative_influence
 from rlreport.stats.stationarity import fit_trend
 
 #: Mean response lengths that differ by more than this fraction are told beside the ratio.
@@ -18,6 +18,7 @@ _LENGTH_DIFFERENCE = 0.02
 
 
 def why_not_comparable(reasons: Sequence[str], *, comparable: bool) -> list[Notice]:
+    """Why the runs may not be compared, first of all notices."""
     if comparable:
         return []
     why = f": {'; '.join(reasons)}" if reasons else ""
@@ -25,11 +26,12 @@ def why_not_comparable(reasons: Sequence[str], *, comparable: bool) -> list[Noti
 
 
 def headline_notices(arms: tuple[Arm, Arm], headline: Metric) -> list[Notice]:
+    """What the headline stands on: one run an arm, and why it is this metric."""
     notices = [
         Notice(
             "RR454",
-            "one run an arm: the intervals hold step-to-step noise of these two runs, not the difference between runs of the "
-            "same configuration; a second seed an arm would show it",
+            "one run an arm: the intervals hold step-to-step noise of these two runs, not the difference between runs of "
+            "the same configuration; a second seed an arm would show it",
         )
     ]
     devices = [arm.devices for arm in arms]
@@ -60,7 +62,7 @@ def course_notices(arms: tuple[Arm, Arm], headline: Metric, matched: tuple[int, 
             f"throughput of the {join_words(drifting)} drifts within the window: the ratio depends on the window chosen"
         )
         return [Notice("RR458", message)]
-    work_b, time_b, work_v, time_v = _matched_arrays(arms, headline, matched)
+    work_b, time_b, work_v, time_v = matched_arrays(arms, headline, matched)
     course = 1 + relative_influence(work_v, time_v) - relative_influence(work_b, time_b)
     trend = fit_trend(course)
     message = (
@@ -69,12 +71,8 @@ def course_notices(arms: tuple[Arm, Arm], headline: Metric, matched: tuple[int, 
     )
     notices = [Notice("RR458", message)]
     if trend.significant:
-        notices.append(
-            Notice(
-                "RR459",
-                f"the ratio itself changes by {signed_percent(trend.fraction)} over the window: no single number describes it",
-            )
-        )
+        change = signed_percent(trend.fraction)
+        notices.append(Notice("RR459", f"the ratio itself changes by {change} over the window: no one number describes it"))
     return notices
 
 
@@ -111,8 +109,16 @@ def _disagree(one: RatioComparison, other: RatioComparison) -> bool:
     return sure and (one.ratio - 1) * (other.ratio - 1) < 0
 
 
-def precision_notices(headline: RatioComparison) -> list[Notice]:
+def precision_notices(arms: tuple[Arm, Arm], headline: RatioComparison) -> list[Notice]:
+    """What an undecided comparison could have shown, and why it was not more."""
     smallest = headline.minimum_detectable_ratio
+    if headline.verdict == "insufficient-data":
+        sizes = (headline.n_effective_baseline, headline.n_effective_variant)
+        arms_words = [
+            f"{name}: {plural(arm.window.n, 'step')}" + (f" worth {number(size, 2)} independent ones" if size else "")
+            for name, arm, size in zip(("baseline", "variant"), arms, sizes, strict=True)
+        ]
+        return [Notice("RR463", f"too little data for a verdict ({'; '.join(arms_words)})")]
     if headline.verdict != "inconclusive" or smallest is None or smallest <= 1 + headline.margin:
         return []
     message = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rlreport.comparators.results import SteadyState, TimeSplit
 from rlreport.run.diagnostics import Notice
 from rlreport.run.format import percent
@@ -10,6 +12,8 @@ from rlreport.run.model import Run
 
 #: Timers that overlap by more than this share of the step are told: their sum then exceeds the step.
 OVERLAP_TOLERANCE = 0.005
+#: A remainder below this share of the step is what rounding leaves: the timers cover the step.
+ROUNDING = 1e-6
 #: An untimed remainder above this share is worth a reader's attention.
 UNTIMED_NOTICE = 0.05
 
@@ -33,7 +37,9 @@ def split_time(run: Run, window: SteadyState) -> TimeSplit:
     step_s = total_s / n
     if not seconds or step_s <= 0:
         return TimeSplit({}, {}, step_s, (Notice("RR422", "no timer within the step is logged: its time cannot be split"),))
-    remainder_s = step_s - sum(seconds.values())
+    remainder_s = step_s - math.fsum(seconds.values())
+    if abs(remainder_s) < ROUNDING * step_s:
+        remainder_s = 0.0
     notices: list[Notice] = []
     if remainder_s < -OVERLAP_TOLERANCE * step_s:
         notices.append(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rlreport.run.diagnostics import Notice
+from rlreport.run.knobs import plain_value
 from rlreport.run.model import RunDeclaration, SourceSummary
 from rlreport.run.raw import ConfigValue, RawRun, SourceTable
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 #: Seconds above this are Unix time; below, they count from the run's start.
 UNIX_TIME = 1e8
 
-_WORDS: Mapping[str, Any] = {"true": True, "false": False, "null": None, "none": None}
-
 
 def declared_config(raw: RawRun, declared: RunDeclaration) -> tuple[dict[str, ConfigValue], tuple[Notice, ...]]:
     """The configuration with the manifest's values over it, and a notice for each value that it changes."""
@@ -24,7 +23,7 @@ def declared_config(raw: RawRun, declared: RunDeclaration) -> tuple[dict[str, Co
     notices: list[Notice] = []
     for key, value in sorted(flatten(declared.config).items()):
         before = config.get(key)
-        if before is not None and plain(before.value) != plain(value):
+        if before is not None and plain_value(before.value) != plain_value(value):
             message = f"the manifest sets {key} to {value!r}; {before.origin} says {before.value!r}"
             notices.append(Notice("RR303", message))
         config[key] = ConfigValue(value, "manifest")
@@ -43,16 +42,9 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def plain(value: Any) -> Any:
-    """A value with words of logic read ("True" is True), as launch scripts and command lines give them."""
-    if isinstance(value, str) and value.strip().lower() in _WORDS:
-        return _WORDS[value.strip().lower()]
-    return value
-
-
 def plain_values(config: Mapping[str, ConfigValue]) -> dict[str, Any]:
     """Dotted key -> plain value."""
-    return {key: plain(found.value) for key, found in config.items()}
+    return {key: plain_value(found.value) for key, found in config.items()}
 
 
 def wall_clock(raw: RawRun) -> pd.Series | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from rlreport.dialects.assemble import declared_config, frame_of, plain, summarise_sources, wall_clock
+from rlreport.dialects.assemble import declared_config, frame_of, summarise_sources, wall_clock
 from rlreport.dialects.numbers import as_count
 from rlreport.dialects.status import judge_status
 from rlreport.run.diagnostics import Notice
+from rlreport.run.knobs import plain_value
 from rlreport.run.metrics import METRICS
 from rlreport.run.model import Devices, Run, RunDeclaration, StepSemantics
 from rlreport.run.raw import RawRun
@@ -42,7 +43,7 @@ class GenericDialect:
         if total is not None:
             origin["total"] = "trainer + rollout"
         planned = config.get("total_steps")
-        status, reason = judge_status(raw, None if planned is None else as_count(plain(planned.value)))
+        status, reason = judge_status(raw, None if planned is None else as_count(plain_value(planned.value)))
         if not columns:
             message = (
                 "no framework is recognised and no column has a canonical name; declare framework, or map columns to names "

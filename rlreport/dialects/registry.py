@@ -28,7 +28,7 @@ def installed_dialects() -> tuple[Dialect, ...]:
     """The dialects of installed plugins, by name of their entry points.
 
     Raises:
-        RlreportError: RR303 when a plugin cannot be loaded or has no name.
+        RlreportError: RR300 when a plugin cannot be loaded.
     """
     loaded: list[Dialect] = []
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda found: found.name):
@@ -36,7 +36,7 @@ def installed_dialects() -> tuple[Dialect, ...]:
             dialect = point.load()()
         except (ImportError, AttributeError, TypeError) as error:
             message = f"the dialect plugin '{point.name}' ({point.value}) cannot be loaded: {error}"
-            raise RlreportError.of(Diagnostic("RR303", message, hint="mend or uninstall the plugin")) from error
+            raise RlreportError.of(Diagnostic("RR300", message, hint="mend or uninstall the plugin")) from error
         loaded.append(dialect)
     return tuple(loaded)
 

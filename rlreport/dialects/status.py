@@ -54,6 +54,8 @@ def _with_errors(raw: RawRun, reason: str) -> str:
     if raw.facts.tracebacks:
         many = f"{raw.facts.tracebacks} tracebacks" if raw.facts.tracebacks > 1 else "a traceback"
         parts.append(f"{many} in the log did not stop it")
+    elif raw.facts.first_error is not None:
+        parts.append(f"an error at line {raw.facts.first_error[0]} did not stop it")
     return "; ".join(parts)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rlreport.dialects.assemble import declared_config, frame_of, plain_values, summarise_sources, wall_clock
-from rlreport.dialects.interpolation import resolve, unresolved
 from rlreport.dialects.numbers import as_count
 from rlreport.dialects.status import judge_status
 from rlreport.dialects.verl_accuracy import read_accuracy
@@ -14,7 +13,7 @@ from rlreport.dialects.verl_devices import find_devices
 from rlreport.dialects.verl_knobs import VERL_RULES
 from rlreport.dialects.verl_metrics import map_metrics
 from rlreport.dialects.verl_modes import find_mode
-from rlreport.dialects.verl_notices import gap_notice, meaning_notices
+from rlreport.dialects.verl_notices import meaning_notices
 from rlreport.dialects.verl_semantics import decide_meaning
 from rlreport.dialects.verl_versions import bound_by_evidence, date_of_version
 from rlreport.dialects.verl_work import PROMPT_RULES, measure_work
@@ -22,9 +21,6 @@ from rlreport.run.diagnostics import Notice
 from rlreport.run.knobs import matches
 from rlreport.run.model import Mode, Run, RunDeclaration
 from rlreport.run.raw import RawRun
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Configuration keys and log hints of which one is enough to recognise verl.
 SURE_SIGNS: tuple[str, ...] = (
@@ -64,7 +60,6 @@ class VerlDialect:
     def interpret(self, raw: RawRun, declared: RunDeclaration) -> Run:
         """Give the raw keys their canonical meaning for the run's mode and version; what is unknown stays unknown."""
         config, notices = declared_config(raw, declared)
-        config = resolve(config)
         values = plain_values(config)
         finding = find_mode(raw, values)
         date, told = date_of_version(declared.framework_version)
@@ -104,7 +99,7 @@ class VerlDialect:
             steps=frame_of(columns, raw.frame.index),
             raw=raw.frame,
             config=config,
-            knobs=VERL_RULES.listed(config),
+            knobs=VERL_RULES.tunable(values, finding.mode),
             sources=summarise_sources(raw),
             partial_steps=dict(raw.partial_steps),
             restarts=tuple(raw.restarts),
@@ -112,13 +107,11 @@ class VerlDialect:
                 *raw.notices,
                 *notices,
                 *_mode_notice(finding.mode, finding.why),
-                *_reference_notice(unresolved(config)),
                 *found.notices,
                 *meaning.notices,
                 *work.notices,
                 *accuracy_notices,
                 *meaning_notices(finding.mode, values, columns),
-                *gap_notice(raw.frame.index),
             ),
             group=declared.group,
             knob_rules=VERL_RULES,
@@ -149,10 +142,3 @@ def _any_matches(patterns: Iterable[str], names: Iterable[str]) -> bool:
 
 def _mode_notice(mode: Mode, why: str) -> tuple[Notice, ...]:
     return (Notice("RR304", f"the execution mode is not known: {why}"),) if mode == "unknown" else ()
-
-
-def _reference_notice(keys: tuple[str, ...]) -> tuple[Notice, ...]:
-    if not keys:
-        return ()
-    shown = ", ".join(keys[:3]) + (", ..." if len(keys) > 3 else "")
-    return (Notice("RR330", f"{len(keys)} configuration values refer to others that are not known: {shown}"),)

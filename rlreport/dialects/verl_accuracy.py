@@ -57,7 +57,9 @@ def headline_keys(keys: Iterable[str]) -> tuple[CoreKey, ...]:
 def _parse(key: str) -> CoreKey | None:
     core = _CORE.fullmatch(key)
     if core is not None:
-        return None if core["part"] == "std" else CoreKey(key, core["source"], core["variable"], core["kind"], int(core["n"]))
+        return (
+            None if core["part"] == "std" else CoreKey(key, core["source"], core["variable"], core["kind"], int(core["n"]))
+        )
     old = _OLD.fullmatch(key)
     return CoreKey(key, old["source"], "reward", "mean", 1) if old is not None else None
 

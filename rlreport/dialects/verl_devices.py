@@ -175,7 +175,9 @@ def _extra_pools(config: Mapping[str, Any]) -> tuple[int, list[Notice]]:
         size = _product(config, (f"{section}.nnodes", f"{section}.n_gpus_per_node"), inherit=None)
         if config.get(switch) is True and size:
             extra += size
-            message = f"the {title} has {size} devices of its own, which are in neither the Trainer's nor the Rollouters' count"
+            message = (
+                f"the {title} has {size} devices of its own, which are in neither the Trainer's nor the Rollouters' count"
+            )
             notices.append(Notice("RR311", message))
     return extra, notices
 

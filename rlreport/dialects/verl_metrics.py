@@ -83,7 +83,13 @@ METRIC_ROWS: tuple[MetricRow, ...] = (
     _timer("time.update_critic_s", "update_critic"),
     MetricRow(
         "time.weight_sync_s",
-        ("timing_s/sync_rollout_weights", "timing_s/timing_s/param_sync", "timing_s/param_sync", "timing_s/update_weights"),
+        (
+            "timing_s/sync_rollout_weights",
+            "timing_s/timing_s/param_sync",
+            "timing_s/param_sync",
+            "timing_s/update_weights",
+            "console/param_sync_s",
+        ),
         "one_step_off_policy/ray_trainer.py; fully_async_trainer.py:729; v1/trainer_separate_async.py",
         combine="first",
         note="sync_rollout_weights holds update_weights, so the two are never added; fully async writes its prefix twice",
@@ -125,7 +131,9 @@ METRIC_ROWS: tuple[MetricRow, ...] = (
     ),
     MetricRow("staleness.max", ("training/off_policy/trajectory_staleness/max",), _V1, note="a lower bound too"),
     MetricRow("staleness.worst", ("training/off_policy/trajectory_staleness_worst/max",), _V1),
-    MetricRow("staleness.dropped", ("training/off_policy/evicted_samples",), _V1, modes=("separate_async", "colocate_async")),
+    MetricRow(
+        "staleness.dropped", ("training/off_policy/evicted_samples",), _V1, modes=("separate_async", "colocate_async")
+    ),
     MetricRow(
         "staleness.dropped",
         ("fully_async/count/dropped_stale_samples",),
@@ -154,13 +162,13 @@ METRIC_ROWS: tuple[MetricRow, ...] = (
     ),
     MetricRow(
         "idle.rollout_reported",
-        ("fully_async/rollouter/idle_ratio", "rollouter/idle_ratio"),
+        ("fully_async/rollouter/idle_ratio", "rollouter/idle_ratio", "console/rollout_idle_ratio"),
         "verl/experimental/fully_async_policy/fully_async_rollouter.py; verl issue 6693, PR 6069",
         note="counts only the time after the last drain of a window: a lower bound",
     ),
     MetricRow(
         "queue.samples",
-        ("fully_async/monitor/queue/mq_queue_size", "dynamic_resource/mq_size"),
+        ("fully_async/monitor/queue/mq_queue_size", "dynamic_resource/mq_size", "console/queue_samples"),
         "verl/experimental/fully_async_policy/fully_async_rollouter.py",
         combine="first",
     ),
@@ -202,7 +210,7 @@ LEFT_RAW: tuple[LeftRaw, ...] = (
     ),
     LeftRaw(
         "timing_s/agent_loop/**",
-        "every key with timing_s/ is summed over a sync cycle, so a mean is a sum of means; /slowest/*_length are no seconds",
+        "all timing_s/ keys are summed over a sync cycle, so a mean is a sum of means; /slowest/*_length are no seconds",
         ("separate_async", "fully_async"),
     ),
     LeftRaw("timing_s/agent_loop/**", "times within workers that overlap the generation timer"),

@@ -241,13 +241,19 @@ def _v1(mode: Mode) -> ModeMark:
 MODE_MARKS: tuple[ModeMark, ...] = (
     ModeMark("fully_async", "experimental", "hint", "actor:FullyAsync*", "actors of the fully async trainer wrote the log"),
     ModeMark("fully_async", "experimental", "hint", "main:**fully_async**", "the fully async main program was started"),
+    ModeMark(
+        "fully_async", "experimental", "hint", "marker:ASYNC MAIN", "the fully async main program printed its settings"
+    ),
+    ModeMark("fully_async", "experimental", "hint", "job:fully_async*", "Hydra names the fully async main program"),
     ModeMark("one_step_off", "experimental", "hint", "actor:OneStep*", "the one-step-off task runner wrote the log"),
     ModeMark("one_step_off", "experimental", "hint", "main:**one_step_off**", "the one-step-off main program was started"),
     ModeMark("fully_async", "experimental", "key", "fully_async/**", "metrics named fully_async/ are logged"),
     ModeMark("one_step_off", "experimental", "key", "timing_s/sync_rollout_weights", "sync_rollout_weights is timed"),
     ModeMark("one_step_off", "experimental", "key", "timing_s/generate_async", "generate_async is timed"),
     ModeMark("fully_async", "experimental", "config", "async_training.**", "the configuration has async_training"),
-    ModeMark("one_step_off", "experimental", "config", "rollout.nnodes", "the configuration has a rollout section of its own"),
+    ModeMark(
+        "one_step_off", "experimental", "config", "rollout.nnodes", "the configuration has a rollout section of its own"
+    ),
     ModeMark("separate_async", "v1", "key", "separate_async/**", "metrics named separate_async/ are logged"),
     _v1("separate_async"),
     _v1("colocate_async"),
@@ -314,8 +320,18 @@ def rows_for(finding: ModeFinding, date: CodeDate) -> tuple[ModeRow, ...]:
 
 def markdown_table() -> str:
     """The mode table as Markdown, one row a mode, trainer and period."""
-    head = "| mode | trainer | code from | until | a step is | step time contains | and excludes | perf/throughput per | waiting |"
-    lines = [head, "|" + " --- |" * 9]
+    titles = (
+        "mode",
+        "trainer",
+        "code from",
+        "until",
+        "a step is",
+        "step time contains",
+        "excludes",
+        "throughput per",
+        "waiting",
+    )
+    lines = [f"| {' | '.join(titles)} |", "|" + " --- |" * len(titles)]
     for row in MODE_ROWS:
         cells = (
             f"`{row.mode}`",

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 _SWITCH = "trainer.v1.separate_async.hybrid_rollout.enable_switch"
 _BYPASS = "algorithm.rollout_correction.bypass_mode"
-#: How many missing steps a notice spells out.
-SHOWN = 8
 
 
 def meaning_notices(mode: Mode, config: Mapping[str, Any], columns: Mapping[str, pd.Series]) -> tuple[Notice, ...]:
@@ -43,16 +41,3 @@ def meaning_notices(mode: Mode, config: Mapping[str, Any], columns: Mapping[str,
         message = "the Rollouters' idle ratio as logged counts only the time after the last drain of a window: a lower bound"
         notices.append(Notice("RR327", message))
     return tuple(notices)
-
-
-def gap_notice(index: pd.Index[Any]) -> tuple[Notice, ...]:
-    """A notice of step numbers that are missing between the first and the last logged step."""
-    steps = sorted(int(step) for step in index)
-    if len(steps) < 2:
-        return ()
-    present = set(steps)
-    missing = [step for step in range(steps[0], steps[-1] + 1) if step not in present]
-    if not missing:
-        return ()
-    shown = ", ".join(str(step) for step in missing[:SHOWN]) + (", ..." if len(missing) > SHOWN else "")
-    return (Notice("RR324", f"{len(missing)} steps between {steps[0]} and {steps[-1]} are not in the log: {shown}"),)

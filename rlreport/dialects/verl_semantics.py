@@ -119,7 +119,8 @@ def _contradiction(rows: Sequence[ModeRow], inside: Mapping[str, bool | None], d
         for phase, flag in inside.items()
         if flag is not None and all((phase in row.contains) != flag for row in rows)
     ]
-    message = f"the step times show that {' and '.join(told) or 'no row of the mode table fits'}, unlike {date.text}; the data decide"
+    seen = " and ".join(told) or "no row of the mode table fits"
+    message = f"the step times show that {seen}, unlike {date.text}; the data decide"
     return Notice("RR308", message)
 
 
@@ -147,8 +148,8 @@ def _prompts_fit(columns: Mapping[str, pd.Series], config: Mapping[str, Any]) ->
 
 
 def _decided(rows: Sequence[ModeRow], fitting: Sequence[ModeRow]) -> Notice:
-    left = "; ".join(row.source for row in fitting)
-    return Notice("RR307", f"{len(rows)} versions of verl's step were possible; the data fit: {left}")
+    periods = "; ".join(f"from {row.since or 'the beginning'} to {row.until or 'now'} ({row.source})" for row in fitting)
+    return Notice("RR307", f"verl's step had {len(rows)} possible meanings over time; this run's data fit {periods}")
 
 
 def _merge(
@@ -168,12 +169,12 @@ def _merge(
     notices: list[Notice] = []
     if open_phases and len(rows) > 1:
         labels = " and ".join(METRICS[phase].label for phase in open_phases)
-        message = f"whether step time holds {labels} depends on the version of verl, which is not known well enough"
+        message = f"whether step time holds {labels} depends on the version of verl: declare framework_version"
         notices.append(Notice("RR307", message))
     steps = tuple(dict.fromkeys(row.step_is for row in rows))
     denominators = tuple(dict.fromkeys(row.denominator for row in rows))
     if len(steps) > 1:
-        message = f"a step is {' or '.join(steps)}: the version of verl decides, and it is not known well enough"
+        message = f"a step is {' or '.join(steps)}, by the version of verl: declare framework_version"
         notices.append(Notice("RR307", message))
     return (
         StepSemantics(

@@ -154,10 +154,6 @@ def bound_by_evidence(
     bounded = replace(date, earliest=earliest, latest=latest, text="verl " + " and ".join(parts))
     notices: tuple[Notice, ...] = ()
     if latest is not None:
-        message = (
-            f"no framework version is declared; the log begins on {latest}, so its code is at most of that date. "
-            "Declare framework_version to decide what the keys mean"
-        )
+        message = f"no framework version is declared; the log begins on {latest}, so its code is at most of that date"
         notices = (Notice("RR305", message),)
     return bounded, notices
-

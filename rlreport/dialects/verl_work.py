@@ -2,7 +2,7 @@
 
 The check needs no configuration: perf/total_num_tokens counts prompt and response tokens of all samples, and
 response_length/mean and prompt_length/mean are means over the same samples (verl/trainer/ppo/metric_utils.py), so their
-quotient is the number of trajectories. In fully async lines the means are not weighted, and the quotient is close, not exact.
+quotient is the number of trajectories. In fully async lines the means are not weighted: there it is close, not exact.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from rlreport.run.diagnostics import Diagnostic
 
 
 def build_manifest(
-    document: Document, shape: ManifestShape, checked: Checked, path: Path, warnings: tuple[Diagnostic, ...]
+    document: Document, shape: ManifestShape, checked: Checked, path: Path, sha256: str, warnings: tuple[Diagnostic, ...]
 ) -> Manifest:
     """Build the manifest of a document without errors."""
     return Manifest(
@@ -33,6 +33,7 @@ def build_manifest(
         runs={run_id: _run(document, checked, run_id, run) for run_id, run in shape.runs.items()},
         reports=tuple(_report(document, checked, index, report) for index, report in enumerate(shape.reports)),
         warnings=warnings,
+        sha256=sha256,
     )
 
 
@@ -70,7 +71,7 @@ def _report(document: Document, checked: Checked, index: int, report: ReportShap
     narrative = checked.paths.get((*here, "narrative"))
     margins = {name: value for name, value in report.margins if value is not None}
     return ManifestReport(
-        report_id=report.id,
+        id=report.id,
         title=report.title or report.id,
         kind=cast("Kind", report.kind),
         baseline=report.baseline,
@@ -81,6 +82,7 @@ def _report(document: Document, checked: Checked, index: int, report: ReportShap
         margins=margins,
         question=report.question,
         narrative=narrative[0].path if narrative else None,
+        narrative_text=checked.narratives.get(here, ""),
         decision=None if report.decision is None else _decision(report.decision),
         knob=report.knob,
         location=document.value_at((*here, "id")),

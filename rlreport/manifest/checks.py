@@ -15,6 +15,7 @@ from rlreport.manifest.configuration import flatten_config
 from rlreport.manifest.explain import is_misspelt
 from rlreport.manifest.paths import Folder, FoundPath, PathProblem
 from rlreport.manifest.places import label_place
+from rlreport.manifest.reading import Unusable, read_prose
 from rlreport.manifest.schema import fields_of, model_at
 from rlreport.manifest.values import is_name
 from rlreport.manifest.wording import quote, suggest
@@ -36,12 +37,13 @@ class Checked:
     """What the checks found out: problems, and what the model is built from when there are none.
 
     `paths` maps the place of a source or a narrative to the files that it names; `configs` the place of a run to its flat
-    configuration.
+    configuration; `narratives` the place of a report to the content of its narrative.
     """
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
     paths: dict[DataPath, tuple[FoundPath, ...]] = field(default_factory=dict)
     configs: dict[DataPath, dict[str, Any]] = field(default_factory=dict)
+    narratives: dict[DataPath, str] = field(default_factory=dict)
 
 
 def check_manifest(document: Document, folder: Folder) -> Checked:
@@ -150,11 +152,11 @@ class _Checker:
             self._need_run((*path, "baseline"), path, baseline)
         for here, variant in _texts(report.get("variants"), (*path, "variants")):
             if variant == baseline:
-                message = f"'{variant}' is both baseline and variant"
+                message = f"{quote(variant)} is both baseline and variant"
                 self._report(codes.COMPARED_TWICE, path, message, "compare it with another run", place_of=here)
             elif variant in named:
                 self._report(
-                    codes.COMPARED_TWICE, path, f"'{variant}' is listed twice", "remove one of the two", place_of=here
+                    codes.COMPARED_TWICE, path, f"{quote(variant)} is listed twice", "remove one of the two", place_of=here
                 )
             else:
                 self._need_run(here, path, variant)
@@ -173,7 +175,7 @@ class _Checker:
             hint = "remove 'variants', or choose kind ab, ladder or sweep"
             message = "a profile describes its baseline and takes no variants"
             self._report(codes.PROFILE_WITH_VARIANTS, path, message, hint, place_of=here, at_key=True)
-        if kind in _COMPARISONS and not has_variants and not isinstance(report.get("variants"), (str, int, float)):
+        if kind in _COMPARISONS and report.get("variants", []) == []:
             model = model_at(path)
             known = {} if model is None else fields_of(model)
             unknown = [(*path, key) for key in report if key not in known]
@@ -193,11 +195,12 @@ class _Checker:
         found = self._find(here, text, "the narrative ", codes.NO_NARRATIVE)
         if not found:
             return
-        if len(found) > 1 or not found[0].path.is_file():
-            kind = "several files" if len(found) > 1 else "a folder"
-            self._report(
-                codes.NO_NARRATIVE, here[:2], f"the narrative {quote(text)} is {kind}", "name one Markdown file", here
-            )
+        prose = read_prose(found[0].path) if len(found) == 1 else Unusable("is several files")
+        if isinstance(prose, Unusable):
+            message = f"the narrative {quote(text)} {prose.reason}"
+            self._report(codes.NO_NARRATIVE, here[:2], message, "name one Markdown file in UTF-8", here)
+        else:
+            self.checked.narratives[here[:-1]] = prose
 
     # -- shared -------------------------------------------------------------------------------------------------------
 

@@ -43,6 +43,7 @@ OUTSIDE = "RR129"
 NO_SOURCE = "RR130"
 RUN_UNUSED = "RR131"
 KEY_UNUSED = "RR132"
+UNKNOWN_REPORT = "RR190"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,10 @@ CODES: dict[str, CodeMeaning] = {
     BAD_MARGIN: CodeMeaning("error", "A margin is not a number that can be the smallest difference that matters."),
     WINDOW_REVERSED: CodeMeaning("error", "The steady-state window ends before it begins."),
     NO_DEVICES: CodeMeaning("error", "Both sides of a run are said to have no devices."),
-    NO_NARRATIVE: CodeMeaning("error", "The narrative file does not exist, is a folder, or is not Markdown."),
+    NO_NARRATIVE: CodeMeaning("error", "The narrative file does not exist, is a folder, or is not UTF-8 text."),
     OUTSIDE: CodeMeaning("error", "A path leaves the manifest's folder without leave."),
     NO_SOURCE: CodeMeaning("error", "A source matches no file or folder; alone, it ends with exit code 3."),
     RUN_UNUSED: CodeMeaning("warning", "No report uses the run."),
     KEY_UNUSED: CodeMeaning("warning", "A key is given that this kind of report does not read."),
+    UNKNOWN_REPORT: CodeMeaning("error", "The command line asks for a report that the manifest does not have."),
 }

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from rlreport.manifest import codes
 from rlreport.manifest.places import label_place
 from rlreport.manifest.schema import fields_of, model_at
-from rlreport.manifest.wording import closest, describe, suggest
+from rlreport.manifest.wording import closest, describe, quote, suggest
 from rlreport.manifest.yaml12 import DataPath, Document
 from rlreport.run.diagnostics import Diagnostic
 
@@ -63,7 +63,7 @@ def _own(code: str, path: DataPath, context: dict[str, Any], document: Document)
 def _unknown_key(path: DataPath, document: Document) -> Diagnostic:
     model = model_at(path[:-1])
     known = [] if model is None else list(fields_of(model))
-    message = label_place(document, path[:-1], f"unknown key '{path[-1]}'")
+    message = label_place(document, path[:-1], f"unknown key {quote(str(path[-1]))}")
     return Diagnostic(codes.UNKNOWN_KEY, message, document.key_at(path), suggest(str(path[-1]), known, "keys"))
 
 

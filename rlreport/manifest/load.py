@@ -33,7 +33,8 @@ def load_manifest(path: Path, *, allow_outside: bool = False) -> Manifest:
             trouble is sources that do not exist, else 2. Warnings are not told beside errors: a misspelt name makes its
             run look unused.
     """
-    document = load_yaml(read_manifest(path), str(path))
+    source = read_manifest(path)
+    document = load_yaml(source.text, str(path))
     if not isinstance(document.data, dict):
         raise _failure((*document.diagnostics, _no_mapping(document)))
     shape, checked, problems = _examine(document, path.parent, allow_outside)
@@ -43,7 +44,7 @@ def load_manifest(path: Path, *, allow_outside: bool = False) -> Manifest:
         raise _failure(errors)
     from rlreport.manifest.build import build_manifest
 
-    return build_manifest(document, shape, checked, path, _sorted(problems))
+    return build_manifest(document, shape, checked, path, source.sha256, _sorted(problems))
 
 
 def _examine(

@@ -101,11 +101,11 @@ class ManifestReport:
     """One report as asked for.
 
     `changes` holds knob classes and dotted knob names. `margins` holds what was given: "throughput" as a fraction (0.05 is
-    5 %), "reward", "accuracy" and "response_length" in the metric's own unit. `narrative` is an existing file. `knob` is the
-    knob of a sweep. `location` is where the report's id stands in the manifest.
+    5 %), "reward", "accuracy" and "response_length" in the metric's own unit. `narrative` is an existing file and
+    `narrative_text` its content. `knob` is the knob of a sweep. `location` is where the report's id stands in the manifest.
     """
 
-    report_id: str
+    id: str
     title: str
     kind: Kind
     baseline: str
@@ -116,6 +116,7 @@ class ManifestReport:
     margins: Mapping[str, float] = field(default_factory=dict)
     question: str | None = None
     narrative: Path | None = None
+    narrative_text: str = ""
     decision: Decision | None = None
     knob: str | None = None
     location: Location | None = None
@@ -125,10 +126,25 @@ class ManifestReport:
         """The baseline and the variants, in order."""
         return (self.baseline, *self.variants)
 
+    def decision_data(self) -> dict[str, str | None]:
+        """The decision as texts: status, by, date (ISO) and reason, None for what is not known; empty without a decision."""
+        if self.decision is None:
+            return {}
+        date = self.decision.date
+        return {
+            "status": self.decision.status,
+            "by": self.decision.by,
+            "date": None if date is None else date.isoformat(),
+            "reason": self.decision.reason,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A checked manifest. Runs and reports keep the order of the file; `warnings` are sorted by place."""
+    """A checked manifest. Runs and reports keep the order of the file; `warnings` are sorted by place.
+
+    `path` is as the user gave it; `sha256` is that of the file's bytes, in hexadecimal.
+    """
 
     version: int
     title: str
@@ -136,3 +152,4 @@ class Manifest:
     runs: Mapping[str, ManifestRun]
     reports: tuple[ManifestReport, ...]
     warnings: tuple[Diagnostic, ...] = ()
+    sha256: str = ""

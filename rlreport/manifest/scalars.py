@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 Scalar = None | bool | int | float | str
 
+#: What YAML 1.2.2 (section 5.1) does not allow in a stream. Escapes could bring it in; a manifest has no use for it.
+UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
 TAG_PREFIX = "tag:yaml.org,2002:"
 
 

@@ -200,7 +200,9 @@ class ReportShape(Shape):
     steady_state: WindowShape = Field(
         default_factory=WindowShape, description="The window of comparison; found from the data when absent."
     )
-    margins: MarginsShape = Field(default_factory=MarginsShape, description="What counts as a difference, by metric; 5% of throughput when absent.")
+    margins: MarginsShape = Field(
+        default_factory=MarginsShape, description="What counts as a difference, by metric; 5% of throughput when absent."
+    )
     question: Annotated[str | None, TEXT] = Field(default=None, description="The question that the report is to answer.")
     narrative: Annotated[str | None, PATH] = Field(
         default=None, description="A Markdown file with the author's own prose, relative to the manifest."

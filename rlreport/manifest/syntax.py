@@ -16,13 +16,15 @@ class _Complaint:
 
     `words` are parts of the parser's message, any of which tells this kind (libyaml and PyYAML word theirs differently).
     `sentence` may use {begun}, the line where the construct began, and {character}, the character that was met. `tab` picks
-    the row only when that character is (not) a tab; `at_start` places the error where the construct began.
+    the row only when that character is (not) a tab, `after` only when one of these characters stands before it; `at_start`
+    places the error where the construct began.
     """
 
     words: tuple[str, ...]
     sentence: str
     hint: str
     tab: bool | None = None
+    after: str = ""
     at_start: bool = False
 
 
@@ -65,6 +67,11 @@ _COMPLAINTS: tuple[_Complaint, ...] = (
         ("expected ',' or '}'",), "the mapping in braces begun on line {begun} is not closed", "add '}' or a missing ','"
     ),
     _Complaint(
+        ("invalid Unicode character",),
+        "an escape names no character",
+        "write the character itself",
+    ),
+    _Complaint(
         ("unknown escape character",),
         "a backslash is followed by a character that makes no escape",
         "double the backslash, or use single quotes",
@@ -94,7 +101,17 @@ _COMPLAINTS: tuple[_Complaint, ...] = (
         "close what was opened; a manifest needs few levels",
     ),
     _Complaint(("could not find expected ':'",), "a key has no ':'", "write 'key: value', with a space after the ':'"),
-    _Complaint(("expected <block end>", "expected key", "'-' indicator"), "this does not belong here", _INDENTATION),
+    _Complaint(
+        ("expected <block end>", "expected key"),
+        "a text goes on behind its closing quote",
+        "an apostrophe within single quotes is doubled; quote the whole value or none of it",
+        after="'\"",
+    ),
+    _Complaint(
+        ("expected <block end>", "expected key", "'-' indicator", "<document start>"),
+        "this does not belong here",
+        _INDENTATION,
+    ),
 )
 
 
@@ -108,10 +125,11 @@ def describe_syntax_error(error: yaml.MarkedYAMLError, text: str, path: str) -> 
     """
     problem = error.problem or error.context or "not well-formed"
     mark, start = error.problem_mark or error.context_mark, error.context_mark
-    character = _character_at(text, mark)
+    before, character = _around(text, mark)
     begun = None if start is None else start.line + 1
     for row in _COMPLAINTS:
-        if any(words in problem for words in row.words) and row.tab in (None, character == "\t"):
+        fits = row.tab in (None, character == "\t") and (not row.after or (before and before in row.after))
+        if fits and any(words in problem for words in row.words):
             place = _locate(path, start if row.at_start and start is not None else mark)
             sentence = row.sentence.format(begun=begun, character=repr(character))
             return Diagnostic(codes.SYNTAX, f"YAML: {sentence}", place, row.hint)
@@ -122,9 +140,10 @@ def _locate(path: str, mark: yaml.Mark | None) -> Location:
     return Location(path) if mark is None else Location(path, mark.line + 1, mark.column + 1)
 
 
-def _character_at(text: str, mark: yaml.Mark | None) -> str:
-    """The character at a mark, "" beyond the end of its line; blanks before it are passed over."""
+def _around(text: str, mark: yaml.Mark | None) -> tuple[str, str]:
+    """The characters before and at a mark, blanks passed over; "" beyond the ends of its line."""
     lines = text.splitlines()
     if mark is None or mark.line >= len(lines):
-        return ""
-    return lines[mark.line][mark.column :].lstrip(" ")[:1]
+        return "", ""
+    line = lines[mark.line]
+    return line[: mark.column].rstrip(" ")[-1:], line[mark.column :].lstrip(" ")[:1]

@@ -38,8 +38,8 @@ def quote(text: str) -> str:
 
 
 def shorten(text: str) -> str:
-    """A text on one line, cut in the middle when it is long."""
-    line = " ".join(text.split())
+    """A text on one line, without control characters, cut in the middle when it is long."""
+    line = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in " ".join(text.split()))
     if len(line) <= _LONGEST:
         return line
     half = (_LONGEST - 3) // 2

@@ -16,8 +16,9 @@ from typing import Any, cast
 import yaml
 
 from rlreport.manifest import codes
-from rlreport.manifest.scalars import BY_TAG, TAG_PREFIX, TEXT_TAG, plain_tag
+from rlreport.manifest.scalars import BY_TAG, TAG_PREFIX, TEXT_TAG, UNPRINTABLE, plain_tag
 from rlreport.manifest.syntax import describe_syntax_error
+from rlreport.manifest.wording import quote
 from rlreport.run.diagnostics import Diagnostic, Location, RlreportError
 
 #: A place in the data: keys and list indices from the top.
@@ -36,9 +37,9 @@ class Document:
     """A YAML document as plain data (None, bool, int, float, str, list, dict with text keys) and its places.
 
     `keys` and `values` give the place of each key and of each value by path; the content of an alias is placed where its
-    anchor stands. `written` holds the text of each plain number as it stands in the file (`0.10`, `007`). `diagnostics` are
-    the problems that did not stop the reading: equal keys, tags, merge keys. Of equal keys the first counts, and mappings
-    under them are joined.
+    anchor stands, and a value that is left out where its key stands. `written` holds the text of each plain number as it
+    stands in the file (`0.10`, `007`). `diagnostics` are the problems that did not stop the reading: equal keys, tags, merge
+    keys. Of equal keys the first counts, and mappings under them are joined.
     """
 
     path: str
@@ -132,16 +133,12 @@ class _Builder:
         self._count += 1
         if self._count > MAX_VALUES:
             self._stop(node, f"more than {MAX_VALUES:,} values, those of aliases counted each time")
-        if len(self._open) > MAX_DEPTH:
-            self._stop(node, "lists and mappings are nested too deeply once the aliases are followed")
-        if any(node is other for other in self._open):
-            self._stop(node, "an alias stands within what it names")
         self.values[path] = self._place(node)
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, path)
         if node.tag != _COLLECTION_TAGS[type(node)]:
             self._refuse_tag(node)
-        self._open.append(node)
+        self._enter(node)
         data: Any
         if isinstance(node, yaml.MappingNode):
             data = {}
@@ -150,6 +147,14 @@ class _Builder:
             data = [self.build(entry, (*path, index)) for index, entry in enumerate(node.value)]
         self._open.pop()
         return data
+
+    def _enter(self, node: yaml.Node) -> None:
+        """Note that the content of a collection is being built; aliases may not lead round or too deep."""
+        if any(node is other for other in self._open):
+            self._stop(node, "an alias stands within what it names")
+        if len(self._open) >= MAX_DEPTH:
+            self._stop(node, "lists and mappings are nested too deeply once the aliases are followed")
+        self._open.append(node)
 
     def _mapping(self, node: yaml.MappingNode, path: DataPath, data: dict[str, Any]) -> None:
         """Fill `data` from a mapping; what it holds already (from an equal key before) is kept."""
@@ -162,7 +167,7 @@ class _Builder:
             if key in seen:
                 self._report(
                     codes.DUPLICATE_KEY,
-                    f"the key '{key}' is given twice, first on line {seen[key].line}",
+                    f"the key {quote(key)} is given twice, first on line {seen[key].line}",
                     place,
                     "remove one of the two, or give it another name",
                 )
@@ -171,8 +176,10 @@ class _Builder:
             if key not in data:
                 self.keys[here] = place
                 data[key] = self.build(value_node, here)
+                if isinstance(value_node, yaml.ScalarNode) and _is_absent(value_node):
+                    self.values[here] = place
             elif isinstance(value_node, yaml.MappingNode) and isinstance(data[key], dict):
-                self._open.append(value_node)
+                self._enter(value_node)
                 self._mapping(value_node, here, data[key])
                 self._open.pop()
 
@@ -194,17 +201,30 @@ class _Builder:
                 "write the keys out, or let an alias stand for a whole value: 'config: *name'",
             )
             return None
-        return cast("str", node.value)
+        return self._printable(node)
+
+    def _printable(self, node: yaml.ScalarNode) -> str:
+        """The text of a scalar, in which escapes may not have brought control characters or halves of surrogate pairs."""
+        text = cast("str", node.value)
+        found = UNPRINTABLE.search(text)
+        if found:
+            self._report(
+                codes.NOT_TEXT,
+                f"the text holds the control character U+{ord(found[0]):04X}",
+                self._place(node),
+                "remove the escape",
+            )
+        return UNPRINTABLE.sub("\ufffd", text)
 
     def _scalar(self, node: yaml.ScalarNode, path: DataPath) -> Any:
-        text = cast("str", node.value)
+        text = self._printable(node)
         kind = BY_TAG.get(node.tag)
         if kind is None:
             if node.tag not in (TEXT_TAG, _MERGE_TAG):
                 self._refuse_tag(node)
             return text
         if not kind.pattern.fullmatch(text):
-            self._report(codes.TAG, f"'{text}' is tagged as {kind.noun}", self._place(node), "remove the tag")
+            self._report(codes.TAG, f"{quote(text)} is tagged as {kind.noun}", self._place(node), "remove the tag")
             return text
         if len(text) > MAX_DIGITS:
             self._report(
@@ -218,7 +238,7 @@ class _Builder:
 
     def _refuse_tag(self, node: yaml.Node) -> None:
         tag = node.tag.replace(TAG_PREFIX, "!!")
-        self._report(codes.TAG, f"the tag '{tag}' is not supported", self._place(node), "write the value without a tag")
+        self._report(codes.TAG, f"the tag {quote(tag)} is not supported", self._place(node), "write the value without a tag")
 
     def _place(self, node: yaml.Node) -> Location:
         return Location(self.path, node.start_mark.line + 1, node.start_mark.column + 1)
@@ -229,3 +249,8 @@ class _Builder:
     def _stop(self, node: yaml.Node, message: str) -> None:
         hint = "write the values out instead of using aliases"
         raise RlreportError.of((*self.diagnostics, Diagnostic(codes.TOO_LARGE, message, self._place(node), hint)))
+
+
+def _is_absent(node: yaml.ScalarNode) -> bool:
+    """Whether nothing is written for the value, not even quotes."""
+    return node.value == "" and (node.start_mark.line, node.start_mark.column) == (node.end_mark.line, node.end_mark.column)

@@ -31,8 +31,6 @@ from rlreport.run.diagnostics import Notice
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Format = Literal["svg", "png"]
-
 #: What draws which specification. A new kind of figure is a new row.
 DRAWINGS: dict[type[FigureSpec], Callable[[Any], Figure]] = {
     ThroughputFigure: draw_throughput,

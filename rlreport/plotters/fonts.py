@@ -8,7 +8,7 @@ are replaced by a visible sign and can be reported; matplotlib alone would draw 
 from __future__ import annotations
 
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +61,8 @@ def font_families() -> tuple[str, ...]:
 
 def missing_characters(text: str) -> tuple[str, ...]:
     """The characters of the text that no font of `font_families` has, each once, in order."""
-    return tuple(dict.fromkeys(c for c in clean(text) if not _can_draw(c)))
+    lost = (c for cluster in _clusters(clean(text)) if not _can_draw(cluster) for c in cluster if not _can_draw(c))
+    return tuple(dict.fromkeys(lost))
 
 
 def clean(text: str) -> str:
@@ -71,18 +72,32 @@ def clean(text: str) -> str:
 
 
 def drawable(text: str) -> str:
-    """The text with every run of characters that cannot be drawn replaced by one visible sign."""
+    """The text with every run of characters that cannot be drawn replaced by one visible sign.
+
+    A letter and its combining marks must come from one font; where none has them all, the marks are left out.
+    """
     out: list[str] = []
-    for character in clean(text):
-        shown = character if _can_draw(character) else MISSING
+    for cluster in _clusters(clean(text)):
+        shown = next((part for part in (cluster, cluster[0]) if _can_draw(part)), MISSING)
         if shown != MISSING or not out or out[-1] != MISSING:
             out.append(shown)
     return "".join(out)
 
 
-@cache
-def _can_draw(character: str) -> bool:
-    return any(font.get_char_index(ord(character)) for font in _fonts())
+def _clusters(text: str) -> list[str]:
+    """Letters with the combining marks that follow them."""
+    clusters: list[str] = []
+    for character in unicodedata.normalize("NFC", text):
+        if clusters and unicodedata.category(character) in {"Mn", "Mc", "Me"}:
+            clusters[-1] += character
+        else:
+            clusters.append(character)
+    return clusters
+
+
+@lru_cache(maxsize=16_384)
+def _can_draw(cluster: str) -> bool:
+    return any(all(font.get_char_index(ord(character)) for character in cluster) for font in _fonts())
 
 
 @cache

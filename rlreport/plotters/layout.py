@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 KEY_WIDTH_IN = 0.26
 KEY_GAP_IN = 0.07
 ENTRY_GAP_IN = 0.22
+_HALF_CAPITAL = 0.36  # half the height of capitals and digits, as a share of the size; near enough for all text families
 Align = Literal["left", "center", "right"]
 KeyKind = Literal["line", "marker", "band", "swatch", "idle", "arrow", "tick"]
 
@@ -30,7 +31,8 @@ class Key:
     """The sample that stands before a legend's text.
 
     `line` is a line with its dashes, crossed by `marker` if one is given; `marker` the marker alone, hollow or filled;
-    `band` a translucent band with a line; `swatch` a filled box; `idle` a hatched box; `arrow` a filled triangle.
+    `band` a translucent band with a line; `swatch` a filled box, outlined if it is pale; `idle` a hatched box; `arrow` a
+    filled triangle.
     """
 
     kind: KeyKind
@@ -38,6 +40,7 @@ class Key:
     dashes: style.Dashes = ()
     marker: str = ""
     hollow: bool = False
+    outlined: bool = False
     width_pt: float = 1.4
 
 
@@ -121,17 +124,17 @@ def put_text(
     weight: Weight = "normal",
     align: Align = "left",
 ) -> None:
-    """One line of text at a place in inches, its middle at the given height."""
+    """One line of text at a place in inches; the middle of its capitals and digits stands at the given height."""
     figure.text(
         x,
-        y,
+        y - _HALF_CAPITAL * size_pt / 72,
         text,
         transform=figure.dpi_scale_trans,
         fontsize=size_pt,
         color=colour,
         fontweight=weight,
         ha=align,
-        va="center_baseline",
+        va="baseline",
     )
 
 
@@ -200,6 +203,8 @@ def _box_artists(key: Key, x: float, y: float) -> list[Artist]:
         band = Rectangle(corner, KEY_WIDTH_IN, height, facecolor=key.colour, alpha=0.18, linewidth=0)
         return [band, Line2D([x, x + KEY_WIDTH_IN], [y, y], color=key.colour, linewidth=1.3, solid_capstyle="butt")]
     box = Rectangle(corner, KEY_WIDTH_IN, height, facecolor=key.colour, linewidth=0)
+    if key.outlined:
+        box.set(edgecolor=style.AXIS, linewidth=0.5)
     if key.kind == "idle":
         box.set(hatch=style.IDLE_HATCH, edgecolor=style.IDLE_HATCH_COLOUR, linewidth=0.5)
     return [box]

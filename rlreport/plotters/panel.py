@@ -73,46 +73,46 @@ def labels_height_in(lines: tuple[str, ...]) -> float:
     return len(lines) * line_height_in(style.SMALL_PT)
 
 
-def draw_panel(
-    figure: Figure, box: Box, x: Scale, y: Scale, *, x_lines: tuple[str, ...], y_lines: tuple[str, ...], y_ticks: bool = True
-) -> Axes:
-    """Axes with grid, ticks and labels.
+@dataclass(frozen=True, slots=True)
+class PanelTexts:
+    """The texts around a pair of axes.
 
     Args:
-        figure: The page.
-        box: Where the axes stand, without their ticks and labels.
-        x: The horizontal scale.
-        y: The vertical scale.
         x_lines: Label below the tick texts, centred.
-        y_lines: Label above the axes, from their left tick texts on.
-        y_ticks: Whether to write the y ticks (the left panel of a row that shares them does).
+        y_lines: Label above the axes.
+        label_left: Where the y label begins.
+        y_ticks: Whether to write the y tick texts (the left panel of a row that shares them does).
     """
+
+    x_lines: tuple[str, ...]
+    y_lines: tuple[str, ...]
+    label_left: float
+    y_ticks: bool = True
+
+
+def draw_panel(figure: Figure, box: Box, x: Scale, y: Scale, texts: PanelTexts) -> Axes:
+    """Axes with grid, ticks and labels; `box` is where the axes stand, without their ticks and labels."""
     axes = place_axes(figure, box.left, box.bottom, box.width, box.height)
     axes.set_xlim(x.limits.low, x.limits.high)
     axes.set_ylim(y.limits.low, y.limits.high)
     axes.set_xticks(list(x.ticks.values), list(x.ticks.texts))
-    axes.set_yticks(list(y.ticks.values), list(y.ticks.texts) if y_ticks else ["" for _ in y.ticks.texts])
+    axes.set_yticks(list(y.ticks.values), list(y.ticks.texts) if texts.y_ticks else ["" for _ in y.ticks.texts])
     axes.grid(color=style.GRID, linewidth=0.6, axis="y")
     axes.tick_params(axis="y", length=0)
-    top = box.bottom - TICK_ROW_IN
-    for line in x_lines:
-        centre = box.left + box.width / 2
-        put_text(
-            figure,
-            centre,
-            top - line_height_in(style.SMALL_PT) / 2,
-            line,
-            size_pt=style.SMALL_PT,
-            colour=style.MUTED,
-            align="center",
-        )
-        top -= line_height_in(style.SMALL_PT)
+    put_x_label(figure, box, texts.x_lines)
     bottom = box.top + 0.07
-    start = box.left - (tick_width_in(y) if y_ticks else 0.0)
-    for number, line in enumerate(reversed(y_lines)):
+    for number, line in enumerate(reversed(texts.y_lines)):
         middle = bottom + (number + 0.5) * line_height_in(style.SMALL_PT)
-        put_text(figure, start, middle, line, size_pt=style.SMALL_PT, colour=style.MUTED)
+        put_text(figure, texts.label_left, middle, line, size_pt=style.SMALL_PT, colour=style.MUTED)
     return axes
+
+
+def put_x_label(figure: Figure, box: Box, lines: tuple[str, ...]) -> None:
+    """The lines of an axis label, centred below the tick texts."""
+    for number, line in enumerate(lines):
+        level = box.bottom - TICK_ROW_IN - (number + 0.5) * line_height_in(style.SMALL_PT)
+        centre = box.left + box.width / 2
+        put_text(figure, centre, level, line, size_pt=style.SMALL_PT, colour=style.MUTED, align="center")
 
 
 def draw_line(
@@ -126,17 +126,17 @@ def draw_line(
     dashes: style.Dashes = (),
     alpha: float = 1.0,
     dots: bool = True,
-    thin: bool = True,
+    column_pt: float = 1.0,
 ) -> None:
-    """A line with gaps where values are unknown, thinned to the drawing's resolution unless `thin` is false.
+    """A line with gaps where values are unknown, thinned to columns of `column_pt` points (0: not thinned).
 
     A known value between two unknown ones has no line to be on; with `dots` it is drawn as a dot.
     """
     import numpy as np
 
     low, high = axes.get_xlim()
-    columns = max(int(box.width / POINT_IN), 1)
-    thin_x, thin_y = decimate(x, y, low, high, columns) if thin else (x, y)
+    columns = max(int(box.width / (column_pt * POINT_IN)), 1) if column_pt else x.size + 1
+    thin_x, thin_y = decimate(x, y, low, high, columns)
     (line,) = axes.plot(
         thin_x, thin_y, color=colour, linewidth=width_pt, alpha=alpha, solid_joinstyle="round", dash_capstyle="butt"
     )
@@ -152,15 +152,16 @@ def draw_line(
             thin_y[alone],
             linestyle="none",
             marker="o",
-            markersize=2.4,
+            markersize=3.2,
             color=colour,
             alpha=alpha,
             markeredgewidth=0,
         )
 
 
-def note_nothing(figure: Figure, box: Box) -> None:
+def note_nothing(figure: Figure, axes: Axes, box: Box) -> None:
     """Say in the middle of empty axes that nothing is known."""
+    axes.grid(visible=False)
     put_text(
         figure,
         box.left + box.width / 2,

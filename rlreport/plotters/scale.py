@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from rlreport.run.format import number
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+
+
+#: Larger magnitudes are no measurement of anything; they would overflow in the arithmetic of axes.
+LARGEST = 1e30
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,11 @@ class Ticks:
 
 
 def to_array(values: Iterable[float | None]) -> Array:
-    """Values as an array; None and what is not finite become NaN."""
+    """Values as an array; None, what is not finite and what is absurdly large become NaN."""
     import numpy as np
 
     array = np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
-    array[~np.isfinite(array)] = np.nan
+    array[~(np.abs(array) <= LARGEST)] = np.nan
     return array
 
 
@@ -51,41 +53,66 @@ def finite(values: Array) -> Array:
     return values[np.isfinite(values)]
 
 
-def robust_limits(
-    core: Sequence[Array], others: Sequence[Array] = (), *, reach: float = 1.6, most_clipped: int = 4
-) -> Limits:
+def within(values: Array, limits: Limits) -> Array:
+    """The values with those beyond the limits made unknown; they are drawn as arrows instead."""
+    import numpy as np
+
+    inside = (values >= limits.low) & (values <= limits.high)
+    return np.where(inside, values, np.nan)
+
+
+def robust_limits(core: Sequence[Array], others: Sequence[Array] = (), *, reach: float = 1.6) -> Limits:
     """Limits that show all of the data but a few values far away from the bulk of it.
 
-    The bulk is, of each array of `core`, what lies between its 1st and 99th percentile; it is always shown, and so is all
-    within `reach` times its height beyond it. Farther values are left outside when they are few (`most_clipped`, or 3 % of
-    all): many of them are no outliers but a part of the story.
+    The bulk is `core` without its outliers: at most 4 values (or 3 %, but never more than a tenth) that are parted from the
+    rest by a gap wider than the rest is high. Others are shown when they lie within `reach` times the height of the bulk,
+    or within 40 % of its level; farther ones stay outside when they are few (4, or 3 %). Many of them are no outliers but
+    a part of the story.
 
     Args:
         core: What the figure is about (values in the window), one array a run. An empty core means that all is core.
         others: What else is drawn (values left out).
-        reach: How far beyond the bulk values are shown in any case, as a multiple of its height.
-        most_clipped: How many values may be left outside in any case.
+        reach: How far beyond the bulk others are shown in any case, as a multiple of its height.
 
     Returns:
         The limits without margin; 0 to 1 when nothing is known.
     """
     import numpy as np
 
-    cores = [finite(array) for array in core if finite(array).size]
     everything = [finite(array) for array in (*core, *others) if finite(array).size]
     if not everything:
         return Limits(0.0, 1.0)
     values = np.sort(np.concatenate(everything))
-    bulk = np.array([np.percentile(array, (1, 99)) for array in cores or everything])
-    low, high = float(bulk[:, 0].min()), float(bulk[:, 1].max())
-    height = max(high - low, 0.1 * max(abs(low), abs(high)))
-    floor, ceiling = low - reach * height, high + reach * height
-    allowed = max(most_clipped, int(0.03 * values.size))
-    if np.count_nonzero((values < floor) | (values > ceiling)) > allowed:
+    bulk = _without_outliers(np.sort(np.concatenate([finite(array) for array in core if finite(array).size] or everything)))
+    low, high = float(bulk[0]), float(bulk[-1])
+    shown_beyond = max(reach * _height(low, high), 0.4 * max(abs(low), abs(high)))
+    floor, ceiling = low - shown_beyond, high + shown_beyond
+    if np.count_nonzero((values < floor) | (values > ceiling)) > max(4, int(0.03 * values.size)):
         floor, ceiling = float(values[0]), float(values[-1])
     shown = values[(values >= floor) & (values <= ceiling)]
-    first, last = float(min(shown[0], low)), float(max(shown[-1], high))
+    first, last = float(shown[0]), float(shown[-1])
     return Limits(first, last, clips_low=bool(values[0] < first), clips_high=bool(values[-1] > last))
+
+
+def _without_outliers(ordered: Array) -> Array:
+    """Ascending values without the few at either end that a gap wider than all the rest parts from it."""
+    allowed = min(max(4, int(0.03 * ordered.size)), ordered.size // 10)
+    start, end = 0, int(ordered.size)
+    for _side in range(2):  # the lower end is judged again when the upper one has been cut
+        for cut in range(allowed - start - (ordered.size - end), 0, -1):
+            if ordered[start + cut] - ordered[start + cut - 1] > _height(ordered[start + cut], ordered[end - 1]):
+                start += cut
+                break
+        for cut in range(allowed - start - (ordered.size - end), 0, -1):
+            if ordered[end - cut] - ordered[end - cut - 1] > _height(ordered[start], ordered[end - cut - 1]):
+                end -= cut
+                break
+    return ordered[start:end]
+
+
+def _height(low: float, high: float) -> float:
+    """The height of an interval, of a flat one a tenth of its level."""
+    return max(high - low, 0.1 * max(abs(low), abs(high)))
 
 
 def padded(limits: Limits, *, share: float = 0.06, low_share: float = 0.0, high_share: float = 0.0) -> Limits:
@@ -127,9 +154,11 @@ def tick_texts(values: Sequence[float]) -> tuple[str, ...]:
     if not values:
         return ()
     largest = max(abs(value) for value in values)
-    scale, prefix = next(((s, p) for s, p in ((1e9, " G"), (1e6, " M"), (1e3, " k")) if largest >= 10 * s), (1.0, ""))
-    if largest and largest < 1e-4:
-        return tuple("0" if value == 0 else number(value, 2) for value in values)
+    scale, prefix = next(
+        ((s, p) for s, p in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")) if largest >= 10 * s), (1.0, "")
+    )
+    if largest >= 1e15 or 0 < largest < 1e-4:
+        return tuple("0" if value == 0 else f"{value:.3g}".replace("-", "−") for value in values)
     distance = min((b - a for a, b in pairwise(values)), default=0.0) / scale or abs(values[0]) / scale
     decimals = _decimals(distance)
     return tuple("0" if value == 0 else f"{value / scale:,.{decimals}f}".replace("-", "−") + prefix for value in values)

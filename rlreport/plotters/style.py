@@ -8,6 +8,7 @@ the line stands beside it instead.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ INK = "#1b1f24"
 MUTED = "#57606a"
 AXIS = "#848d97"  # mid-grey: readable on a white card and on a dark page
 GRID = "#e4e8ec"
-WASH = "#eff1f4"
+WASH = "#e9ecf0"
 PAPER = "#ffffff"
 
 WIDTH_IN = 7.4
@@ -80,7 +81,7 @@ PHASE_STYLES: dict[str, PhaseStyle] = {
     "weight_sync": PhaseStyle("#cc79a7"),
     "switch": PhaseStyle("#8e4585"),
     "checkpoint": PhaseStyle("#a5673f"),
-    "validate": PhaseStyle("#d95f4c"),
+    "validate": PhaseStyle("#de6754"),
     "other": PhaseStyle("#d3d8de"),
 }
 
@@ -127,11 +128,17 @@ def text_on(fill: str) -> str:
     return max((PAPER, INK), key=lambda text: contrast(text, fill))
 
 
+def is_pale(fill: str) -> bool:
+    """Whether a fill is too near to white to be seen as an area, so that it needs an outline."""
+    return contrast(fill, PAPER) < 1.6
+
+
 def _settings() -> dict[Any, Any]:
     return {
         "font.family": list(font_families()),
         "font.size": TEXT_PT,
         "text.color": INK,
+        "text.hinting": "none",  # widths as measured, in PNG too
         "text.parse_math": False,  # a "$" in a run's name is a "$"
         "axes.edgecolor": AXIS,
         "axes.linewidth": 0.7,
@@ -154,10 +161,23 @@ def _settings() -> dict[Any, Any]:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Matplotlib's settings within the block: its defaults and ours, whatever a matplotlibrc says; restored afterwards."""
+    """Matplotlib's settings within the block: its defaults and ours, whatever a matplotlibrc says; restored afterwards.
+
+    Within it matplotlib does not log about fonts. All families are installed ones; what is left to log is that one of them
+    has no bold face and is used as it is, which is meant.
+    """
     import matplotlib
 
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_settings())
-        yield
+    logger = logging.getLogger("matplotlib.font_manager")
+    logger.addFilter(_nothing)
+    try:
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update(_settings())
+            yield
+    finally:
+        logger.removeFilter(_nothing)
+
+
+def _nothing(_record: logging.LogRecord) -> bool:
+    return False

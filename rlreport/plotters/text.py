@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import lru_cache
 from typing import Literal
 
 from rlreport.plotters.fonts import MISSING, drawable, font_families, missing_characters
@@ -16,7 +16,7 @@ LINE_SPACING = 1.28
 _PIECES = re.compile(r"\s+|[^\s\-_/.,:|=]+[\-_/.,:|=]*|[\-_/.,:|=]+")
 
 
-@cache
+@lru_cache(maxsize=16_384)
 def width_in(text: str, size_pt: float, weight: Weight = "normal") -> float:
     """Width of one line of text in inches."""
     from matplotlib.font_manager import FontProperties

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rlreport.plotters import style
-from rlreport.plotters.layout import Entry, Key, flow, new_figure, put_text, set_dashes
+from rlreport.plotters.layout import Entry, Key, flow, new_figure, set_dashes
+from rlreport.plotters.offscale import (
+    STRIP_IN,
+    OffScale,
+    draw_off_scale,
+    farthest_first,
+    find_off_scale,
+    off_scale_entry,
+)
 from rlreport.plotters.panel import (
     POINT_IN,
     TICK_ROW_IN,
     Box,
+    PanelTexts,
     Scale,
     draw_line,
     draw_panel,
@@ -21,8 +31,8 @@ from rlreport.plotters.panel import (
     tick_width_in,
 )
 from rlreport.plotters.runlabels import RunLabel, column_height_in, column_width_in, draw_column
-from rlreport.plotters.scale import Limits, Ticks, finite, padded, robust_limits, thin_points, ticks, to_array
-from rlreport.plotters.text import role_name, width_in
+from rlreport.plotters.scale import Limits, Ticks, finite, padded, robust_limits, thin_points, ticks, to_array, within
+from rlreport.plotters.text import role_name
 from rlreport.report.figures import ThroughputFigure, ThroughputSeries
 from rlreport.run import format as fmt
 
@@ -34,7 +44,7 @@ if TYPE_CHECKING:
 
 OUTSIDE = "outside window"
 _AXES_HEIGHT_IN = 2.0
-_STRIP_IN = 0.2  # room for the values of points off the scale
+_EDGE_IN = 0.04
 _CELL_PT = 2.5  # markers nearer than this hide each other
 
 
@@ -55,42 +65,34 @@ class _Lane:
         return style.run_style(self.series.role)
 
 
-@dataclass(frozen=True, slots=True)
-class _OffScale:
-    """A point beyond the axis."""
-
-    step: float
-    value: float
-    colour: str
-    above: bool
-
-
 def draw_throughput(spec: ThroughputFigure) -> Figure:
     """Draw the figure: axes with a column of run labels to their right and one legend for all runs below."""
     lanes = [_lane(series) for series in spec.series]
     x, y = _x_scale(lanes), _y_scale(lanes)
     labels = [_run_label(lane.series, lane, y) for lane in lanes]
-    off_scale = _off_scale(lanes, y.limits)
+    beyond = [find_off_scale(lane.steps, lane.values, lane.series.role, y.limits) for lane in lanes]
+    off_scale = farthest_first(chain.from_iterable(beyond), y.limits)
 
-    left = 0.02 + tick_width_in(y)
+    left = _EDGE_IN + tick_width_in(y)
     column = column_width_in(labels)
     width = style.WIDTH_IN - left - column - 0.02
     y_lines = label_lines(", ".join(part for part in (spec.y_label, spec.unit) if part), width)
     x_lines = label_lines(spec.x_label, width)
-    legend = flow(_entries(lanes, off_scale, spec.unit), style.WIDTH_IN - left - 0.05)
+    legend = flow(_entries(spec, lanes, x.limits, off_scale), style.WIDTH_IN - left - 0.05)
     height = max(_AXES_HEIGHT_IN, column_height_in(labels))
     below = TICK_ROW_IN + labels_height_in(x_lines) + (0.1 + legend.height_in if legend.rows else 0.0) + 0.03
     box = Box(left, below, width, height)
 
     figure = new_figure(below + height + 0.08 + labels_height_in(y_lines) + 0.04)
-    axes = draw_panel(figure, box, x, y, x_lines=x_lines, y_lines=y_lines)
+    axes = draw_panel(figure, box, x, y, PanelTexts(x_lines, y_lines, label_left=_EDGE_IN))
     for start, end in _outside_all(lanes, x.limits):
         axes.axvspan(start, end, color=style.WASH, linewidth=0, zorder=0)
     for lane in lanes:
         _draw_lane(axes, box, lane, x, y, few=len(lanes) <= 3)
-    _draw_off_scale(figure, axes, box, off_scale, x)
+    texts = [f"step {point.x:.0f}: {fmt.number(point.value)}" for point in off_scale]
+    draw_off_scale(figure, axes, box, x, off_scale, texts)
     if not any(finite(lane.values).size for lane in lanes):
-        note_nothing(figure, box)
+        note_nothing(figure, axes, box)
     draw_column(figure, labels, box, left=box.right)
     legend.draw(figure, left, 0.03 + legend.height_in)
     return figure
@@ -116,7 +118,8 @@ def _x_scale(lanes: Sequence[_Lane]) -> Scale:
     steps = [step for lane in lanes for step in lane.series.steps] or [0, 1]
     margin = max(0.5, 0.012 * (max(steps) - min(steps)))
     limits = Limits(min(steps) - margin, max(steps) + margin)
-    return Scale(limits, ticks(limits.low, limits.high, 8, whole=True))
+    known = any(lane.series.steps for lane in lanes)
+    return Scale(limits, ticks(limits.low, limits.high, 8, whole=True) if known else Ticks((), ()))
 
 
 def _y_scale(lanes: Sequence[_Lane]) -> Scale:
@@ -125,7 +128,7 @@ def _y_scale(lanes: Sequence[_Lane]) -> Scale:
     intervals = [to_array([lane.series.mean, lane.series.ci_low, lane.series.ci_high]) for lane in lanes]
     core = [np.concatenate([lane.kept, interval]) for lane, interval in zip(lanes, intervals, strict=True)]
     limits = robust_limits(core, [lane.left_out for lane in lanes])
-    strip = _STRIP_IN / _AXES_HEIGHT_IN
+    strip = STRIP_IN / _AXES_HEIGHT_IN
     limits = padded(limits, low_share=strip * limits.clips_low, high_share=strip * limits.clips_high)
     known = any(finite(array).size for array in core) or any(finite(lane.values).size for lane in lanes)
     return Scale(limits, ticks(limits.low, limits.high, 5) if known else Ticks((), ()))
@@ -141,10 +144,12 @@ def _run_label(series: ThroughputSeries, lane: _Lane, y: Scale) -> RunLabel:
 def _draw_lane(axes: Axes, box: Box, lane: _Lane, x: Scale, y: Scale, *, few: bool) -> None:
     series, look = lane.series, lane.look
     strong = (0.85 if few else 0.55) if series.window else 0.6
-    bridges = _bridges(lane.steps, lane.kept)
-    draw_line(axes, box, *bridges, colour=look.colour, width_pt=0.5, alpha=0.5, dots=False, thin=False)
-    draw_line(axes, box, lane.steps, lane.kept, colour=look.colour, width_pt=0.9, alpha=strong)
-    draw_line(axes, box, lane.steps, lane.left_out, colour=look.colour, width_pt=0.5, alpha=0.5, dots=False)
+    kept, left_out = within(lane.kept, y.limits), within(lane.left_out, y.limits)
+    bridges = _bridges(lane.steps, kept)
+    draw_line(axes, box, *bridges, colour=look.colour, width_pt=0.5, alpha=0.5, dots=False, column_pt=0)
+    column_pt = 1.0 if few else 2.0
+    draw_line(axes, box, lane.steps, kept, colour=look.colour, width_pt=0.9, alpha=strong, column_pt=column_pt)
+    draw_line(axes, box, lane.steps, left_out, colour=look.colour, width_pt=0.5, alpha=0.5, dots=False)
     if series.window is not None and series.mean is not None:
         first, last = series.window[0] - 0.5, series.window[1] + 0.5
         if series.ci_low is not None and series.ci_high is not None:
@@ -155,13 +160,11 @@ def _draw_lane(axes: Axes, box: Box, lane: _Lane, x: Scale, y: Scale, *, few: bo
     cell_y = _CELL_PT * POINT_IN * (y.limits.high - y.limits.low) / box.height
     for cause, marker in _cause_markers([lane]).items():
         places = [i for i, step in enumerate(series.steps) if lane.causes.get(step) == cause]
-        marked_x, marked_y = lane.steps[places], lane.values[places]
-        shown = (marked_y >= y.limits.low) & (marked_y <= y.limits.high)
-        marked_x, marked_y = marked_x[shown], marked_y[shown]
-        kept = thin_points(marked_x, marked_y, cell_x, cell_y)
+        marked_x, marked_y = lane.steps[places], within(lane.values[places], y.limits)
+        drawn = thin_points(marked_x, marked_y, cell_x, cell_y)
         axes.plot(
-            marked_x[kept],
-            marked_y[kept],
+            marked_x[drawn],
+            marked_y[drawn],
             linestyle="none",
             marker=marker,
             markersize=4.0,
@@ -204,42 +207,10 @@ def _outside_all(lanes: Sequence[_Lane], limits: Limits) -> list[tuple[float, fl
     return before + after
 
 
-def _off_scale(lanes: Sequence[_Lane], limits: Limits) -> list[_OffScale]:
-    """The points beyond the axis, the farthest first."""
-    found = [
-        _OffScale(float(step), float(value), lane.look.colour, above=bool(value > limits.high))
-        for lane in lanes
-        for step, value in zip(lane.steps, lane.values, strict=True)
-        if value < limits.low or value > limits.high
-    ]
-    middle = (limits.low + limits.high) / 2
-    return sorted(found, key=lambda point: (-abs(point.value - middle), point.step, point.colour))
-
-
-def _draw_off_scale(figure: Figure, axes: Axes, box: Box, points: Sequence[_OffScale], x: Scale) -> None:
-    """An arrow at the edge for each point, with its value beside it where that stands free; the farthest come first."""
-    for above in (False, True):
-        side = [point for point in points if point.above == above]
-        edge, level = (axes.get_ylim()[1], box.top - 0.09) if above else (axes.get_ylim()[0], box.bottom + 0.09)
-        arrows = [box.left + x.share(point.step) * box.width for point in side]
-        taken = [(place - 0.05, place + 0.05) for place in arrows]
-        for point, place in zip(side, arrows, strict=True):
-            (arrow,) = axes.plot([point.step], [edge], linestyle="none", marker="^" if above else "v", markersize=4.6)
-            arrow.set(color=point.colour, clip_on=False, markeredgewidth=0)
-            text = f"step {point.step:.0f}: {fmt.number(point.value)}"
-            wide = width_in(text, style.SMALL_PT)
-            for start in (place + 0.08, place - 0.08 - wide):
-                end = start + wide
-                if box.left + 0.04 <= start and end <= box.right and all(end <= low or high <= start for low, high in taken):
-                    put_text(figure, start, level, text, size_pt=style.SMALL_PT)
-                    taken.append((start - 0.06, end + 0.06))
-                    break
-
-
-def _entries(lanes: Sequence[_Lane], off_scale: Sequence[_OffScale], unit: str) -> list[Entry]:
+def _entries(spec: ThroughputFigure, lanes: Sequence[_Lane], limits: Limits, off_scale: Sequence[OffScale]) -> list[Entry]:
     entries: list[Entry] = []
     if any(lane.series.mean is not None and lane.series.window for lane in lanes):
-        entries.append(Entry(Key("band", style.MUTED), "mean of the window, with its interval"))
+        entries.append(Entry(Key("band", style.MUTED), f"mean of the window, with its {100 * spec.confidence:g} % interval"))
     for cause, marker in _cause_markers(lanes).items():
         drawn = any(
             lane.causes.get(step) == cause
@@ -251,11 +222,11 @@ def _entries(lanes: Sequence[_Lane], off_scale: Sequence[_OffScale], unit: str) 
         entries.append(Entry(key, f"{cause}: {_cause_steps(lanes, cause)}"))
     if any(lane.series.window and OUTSIDE in lane.causes.values() for lane in lanes):
         entries.append(Entry(Key("line", style.MUTED, width_pt=0.6), f"{OUTSIDE}: {_cause_steps(lanes, OUTSIDE)}"))
+    elif _outside_all(lanes, limits):
+        entries.append(Entry(Key("swatch", style.WASH, outlined=True), "outside the window" + "s" * (len(lanes) > 1)))
     if off_scale:
-        mark = "^" if all(point.above for point in off_scale) else "v"
-        farthest = f"step {off_scale[0].step:.0f} at {fmt.number(off_scale[0].value)} {unit}".rstrip()
-        text = farthest if len(off_scale) == 1 else f"{len(off_scale)} steps, the farthest {farthest}"
-        entries.append(Entry(Key("arrow", style.MUTED, marker=mark), f"off the scale: {text}"))
+        farthest = f"step {off_scale[0].x:.0f} at {fmt.number(off_scale[0].value)} {spec.unit}".rstrip()
+        entries.append(off_scale_entry(off_scale, farthest, "step"))
     return entries
 
 

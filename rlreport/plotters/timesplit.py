@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rlreport.plotters import style
-from rlreport.plotters.layout import Entry, Key, flow, new_figure, place_axes, put_lines, put_middle, put_text
-from rlreport.plotters.panel import TICK_ROW_IN, Box, label_lines, labels_height_in
+from rlreport.plotters.layout import Entry, Key, flow, new_figure, place_axes, put_middle, put_text
+from rlreport.plotters.panel import TICK_ROW_IN, Box, label_lines, labels_height_in, put_x_label
 from rlreport.plotters.scale import ticks
 from rlreport.plotters.text import line_height_in, run_label, width_in, wrap
 from rlreport.report.figures import TimeSplitBar, TimeSplitFigure, TimeSplitPart
@@ -24,8 +24,7 @@ _BAR_GAP_IN = 0.16
 _MOST_LABEL_IN = 1.7
 _MOST_TOTAL_IN = 1.1
 _GAP_IN = 0.1
-_PAD_IN = 0.05  # least room on both sides of a text in its segment
-_OUTLINE_BELOW = 1.6  # a fill with less contrast on white than this gets an outline
+_PAD_IN = 0.03  # least room on both sides of a text in its segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def draw_time_split(spec: TimeSplitFigure) -> Figure:
     if spec.basis == "fraction":
         longest = max(longest, 1.0)
     x_lines = label_lines(spec.x_label, width)
-    legend = flow(_entries(bars), style.WIDTH_IN - left - 0.04)
+    legend = flow(_entries(bars, width / (longest or 1.0)), style.WIDTH_IN - left - 0.04)
     below = TICK_ROW_IN + labels_height_in(x_lines) + (0.1 + legend.height_in if legend.rows else 0.0) + 0.03
     height = max(len(bars), 1) * (_BAR_IN + _BAR_GAP_IN)
     box = Box(left, below, width, height)
@@ -70,7 +69,7 @@ def draw_time_split(spec: TimeSplitFigure) -> Figure:
         put_middle(
             figure, box.left + end / (longest or 1.0) * box.width + _GAP_IN, middle, totals[number] if segments else ()
         )
-    put_lines(figure, box.left, box.bottom - TICK_ROW_IN, x_lines, size_pt=style.SMALL_PT, colour=style.MUTED)
+    put_x_label(figure, box, x_lines)
     legend.draw(figure, left, 0.03 + legend.height_in)
     return figure
 
@@ -116,8 +115,8 @@ def _draw_segment(figure: Figure, axes: Axes, box: Box, segment: _Segment, middl
     patch = Rectangle(corner, segment.length, _BAR_IN, facecolor=segment.look.colour, edgecolor=style.PAPER, linewidth=0.7)
     if segment.look.idle:
         patch.set(hatch=style.IDLE_HATCH, edgecolor=style.IDLE_HATCH_COLOUR, linewidth=0.6)
-    elif style.contrast(segment.look.colour, style.PAPER) < _OUTLINE_BELOW:
-        patch.set(edgecolor=style.AXIS, linewidth=0.6)
+    elif style.is_pale(segment.look.colour):
+        patch.set(edgecolor=style.AXIS, linewidth=0.5)
     axes.add_patch(patch)
 
     room = segment.length / longest * box.width - 2 * _PAD_IN
@@ -127,7 +126,7 @@ def _draw_segment(figure: Figure, axes: Axes, box: Box, segment: _Segment, middl
     colour = style.text_on(segment.look.colour)
     if segment.look.idle and lines:
         wide = max(width_in(line, style.SMALL_PT) for line in lines) + 0.08
-        tall = len(lines) * line_height_in(style.SMALL_PT) + 0.02
+        tall = _BAR_IN - 0.012
         ground = Rectangle((centre - wide / 2, middle - tall / 2), wide, tall, facecolor=segment.look.colour, linewidth=0)
         ground.set_transform(figure.dpi_scale_trans)
         figure.add_artist(ground)
@@ -148,13 +147,21 @@ def _segment_texts(part: TimeSplitPart, room: float) -> tuple[str, ...]:
     return ()
 
 
-def _entries(bars: Sequence[tuple[TimeSplitBar, list[_Segment]]]) -> list[Entry]:
-    """Every phase that is drawn, in the order in which it first appears."""
+def _entries(bars: Sequence[tuple[TimeSplitBar, list[_Segment]]], unit_in: float) -> list[Entry]:
+    """Every phase that is drawn, in the order in which it first appears.
+
+    With one bar only, a phase whose segment is too small for its share has it here. `unit_in` is the length of the axis's
+    unit in inches.
+    """
     seen: dict[str, _Segment] = {}
     for _bar, segments in bars:
         for segment in segments:
             seen.setdefault(segment.part.key, segment)
-    return [
-        Entry(Key("idle" if segment.look.idle else "swatch", segment.look.colour), segment.part.label)
-        for segment in seen.values()
-    ]
+    return [_entry(segment, whole=len(bars) == 1, room=segment.length * unit_in - 2 * _PAD_IN) for segment in seen.values()]
+
+
+def _entry(segment: _Segment, *, whole: bool, room: float) -> Entry:
+    part, look = segment.part, segment.look
+    key = Key("idle" if look.idle else "swatch", look.colour, outlined=style.is_pale(look.colour))
+    untold = whole and part.fraction is not None and not _segment_texts(part, room)
+    return Entry(key, f"{part.label}: {fmt.percent(part.fraction)}" if untold else part.label)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import logging
+from typing import Any
 
 from rlreport.run.diagnostics import Diagnostic, RlreportError
 
@@ -38,7 +39,7 @@ def render_pdf(html: str, report_json: bytes) -> bytes:
     return pdf
 
 
-def _weasyprint():  # type: ignore[no-untyped-def]
+def _weasyprint() -> Any:
     logging.getLogger("weasyprint").setLevel(logging.ERROR)
     logging.getLogger("fontTools").setLevel(logging.ERROR)
     try:

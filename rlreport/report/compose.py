@@ -10,15 +10,10 @@ from rlreport.comparators.analysis import Analysis
 from rlreport.findings.model import Finding
 from rlreport.report.data import report_data
 from rlreport.report.model import Callout, Code, Narrative, Report, Section, Text
-from rlreport.report.sections import (
-    change_section,
-    findings_section,
-    quality_section,
-    runs_section,
-    threats_section,
-    throughput_section,
-    time_section,
-)
+from rlreport.report.section_change import change_section
+from rlreport.report.section_close import findings_section, runs_section, threats_section
+from rlreport.report.section_quality import quality_section
+from rlreport.report.section_speed import throughput_section, time_section
 from rlreport.report.verdict import badges, facts, verdict_sentence, warning
 from rlreport.report.words import KIND_WORDS
 
@@ -42,8 +37,8 @@ def compose(analysis: Analysis, findings: tuple[Finding, ...], frame: Frame) -> 
     change, throughput, time = change_section(analysis), throughput_section(analysis), time_section(analysis)
     middle = (throughput, time) if analysis.comparisons else (time, throughput)
     sections = (
-        narrative,
         change,
+        narrative,
         *middle,
         quality_section(analysis),
         findings_section(findings, analysis),

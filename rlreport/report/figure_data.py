@@ -150,7 +150,7 @@ def _ratio_row(
         estimate=ratio.ratio,
         ci_low=ratio.ci_low,
         ci_high=ratio.ci_high,
-        text=f"{fmt.ratio(ratio.ratio)}   {fmt.ratio_interval(ratio.ci_low, ratio.ci_high)}",
+        text=f"{fmt.ratio(ratio.ratio, ratio.ci_low, ratio.ci_high)}   {fmt.ratio_interval(ratio.ci_low, ratio.ci_high)}",
         headline=headline,
     )
 

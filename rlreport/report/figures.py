@@ -84,6 +84,7 @@ class ThroughputFigure(FigureSpec):
         unit: Unit of the values ("tokens/s per device").
         x_label: What a step is ("step (one sync cycle of 512 prompts)").
         y_label: What is drawn, without unit ("throughput"); empty when the unit says it.
+        confidence: Of the intervals of the means.
     """
 
     kind: ClassVar[str] = "throughput"
@@ -92,6 +93,7 @@ class ThroughputFigure(FigureSpec):
     unit: str
     x_label: str = "step"
     y_label: str = ""
+    confidence: float = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +106,8 @@ class IntervalRow:
         estimate: The value.
         ci_low: Lower end of its interval.
         ci_high: Upper end of its interval.
-        text: Value and interval as text, with the unit where the axis does not give it.
+        text: Value and interval as text, with the unit where the axis does not give it. Two spaces or more part it into
+            two columns ("1.25×  1.24 to 1.26"), which are aligned over all rows.
         headline: Whether this is the row that the verdict is about.
     """
 
@@ -232,12 +235,21 @@ class CurveSeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePanel:
-    """One pair of axes. Labels carry the unit; `title` says what to see in this panel and may be empty."""
+    """One pair of axes.
+
+    Args:
+        x_label: What the x axis shows, with its unit ("device-hours").
+        y_label: What the y axis shows, with its unit ("response length, mean (tokens)").
+        series: One a run, baseline first.
+        title: What to see in this panel; may be empty.
+        unit: Unit of the values alone ("tokens"), for values told beside the axis; empty for plain numbers.
+    """
 
     x_label: str
     y_label: str
     series: tuple[CurveSeries, ...]
     title: str = ""
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +262,10 @@ class CurveFigure(FigureSpec):
     kind: ClassVar[str] = "curve"
 
     panels: tuple[CurvePanel, ...]
+
+    def __post_init__(self) -> None:
+        if not self.panels:
+            raise ValueError("a curve figure needs at least one panel")
 
 
 def figure_json(figure: FigureSpec) -> dict[str, Any]:

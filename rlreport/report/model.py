@@ -86,10 +86,11 @@ class Bullets:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's head; numbers are right-aligned."""
+    """A column's head; numbers are right-aligned. `width` is a percentage; a table whose columns all have one is fixed."""
 
     title: str
     numeric: bool = False
+    width: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,11 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     note: Text = ()
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the widths are given, so that long keys and values cannot move the columns."""
+        return all(column.width is not None for column in self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +151,12 @@ class Narrative:
 
 
 Block = Paragraph | Callout | Bullets | Table | Figure | FindingBlock | Snippet | Narrative
+
+
+def add_figure(blocks: list[Block], spec: FigureSpec | None) -> None:
+    """Append a figure to a section's blocks, when there is one."""
+    if spec is not None:
+        blocks.append(Figure(spec))
 
 
 @dataclass(frozen=True, slots=True)

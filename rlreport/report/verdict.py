@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rlreport.comparators.analysis import Analysis, ComparisonResult, RunResult
-from rlreport.comparators.results import RatioComparison
+from rlreport.comparators.results import ABSENT, RatioComparison
 from rlreport.comparators.time_split import largest_phase
 from rlreport.report.model import Badge, Callout, Fact, Strong, Text
 from rlreport.report.words import CHANGE_BADGES, QUALITY_WORDS, THROUGHPUT_BADGES, badge, metric_words
@@ -49,7 +49,8 @@ def _pair_sentence(analysis: Analysis, comparison: ComparisonResult) -> Text:
     variant = analysis.runs[comparison.variant_id].run.label
     headline = comparison.throughput.headline
     words = metric_words(headline.metric)
-    ratio, interval = fmt.ratio(headline.ratio), fmt.ratio_interval(headline.ci_low, headline.ci_high)
+    ratio = fmt.ratio(headline.ratio, headline.ci_low, headline.ci_high)
+    interval = fmt.ratio_interval(headline.ci_low, headline.ci_high)
     match headline.verdict:
         case "not-comparable":
             return (Strong("These two runs cannot be compared"), f": {fmt.join_words(comparison.change.blocking)}.")
@@ -61,7 +62,7 @@ def _pair_sentence(analysis: Analysis, comparison: ComparisonResult) -> Text:
         case "improved" | "regressed":
             return (
                 f"{variant} gives ",
-                Strong(f"{ratio} {words}"),
+                Strong(f"{ratio} the {words}"),
                 f" of {baseline} (95 % interval {interval})",
                 *_total_clause(comparison),
                 ".",
@@ -96,7 +97,7 @@ def _total_clause(comparison: ComparisonResult) -> Text:
         return ()
     told = {"equivalent": "at the same tokens/s in total", "within-noise": "at the same tokens/s in total"}
     words = told.get(total.verdict, "with tokens/s in total at")
-    return (f", {words} ({fmt.ratio(total.ratio)})",)
+    return (f", {words} ({fmt.ratio(total.ratio, total.ci_low, total.ci_high)})",)
 
 
 def _other(comparison: ComparisonResult, metric: str) -> RatioComparison | None:
@@ -136,6 +137,7 @@ def warning(analysis: Analysis) -> Callout | None:
         if comparison.change.blocking:
             blocked = True
             items.extend((*prefix, _sentence(reason)) for reason in comparison.change.blocking)
+            items.extend((*prefix, sentence) for sentence in _moved_besides(comparison))
         elif comparison.change.verdict in ("confounded", "undeclared", "unknown"):
             items.append((*prefix, _unattributed(comparison)))
     if blocked:
@@ -143,6 +145,20 @@ def warning(analysis: Analysis) -> Callout | None:
     elif items:
         title = "A difference below cannot be attributed to the declared change alone"
     return Callout(title, "bad" if blocked else "warn", tuple(items)) if items else None
+
+
+def _moved_besides(comparison: ComparisonResult) -> list[str]:
+    """The other differences that a reader must know, in one sentence: the most important ones by name and values."""
+    fixed = {"workload", "algorithm", "environment"}
+    besides = [
+        f"{difference.label} ({fmt.config_value(difference.baseline)} against {fmt.config_value(difference.variant)})"
+        for difference in comparison.change.short_list
+        if difference.knob_class not in fixed
+        and difference.coupled_by is None
+        and difference.waived is None
+        and ABSENT not in (difference.baseline, difference.variant)
+    ]
+    return [f"Moved besides: {fmt.join_words(besides[:4])}."] if besides else []
 
 
 def _unattributed(comparison: ComparisonResult) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from rlreport.comparators.results import ChangeVerdict, QualityVerdict, ThroughputVerdict
 from rlreport.report.model import Badge, Tone
+from rlreport.run.estimate import Estimate
 
 METRIC_WORDS = {
     "tokens_per_s_per_device": "tokens/s per device",
     "tokens_per_s": "tokens/s, all devices",
-    "prompts_per_s": "prompts/s, all devices",
-    "prompts_per_s_per_device": "prompts/s per device",
-    "length_adjusted_tokens_per_s_per_device": "tokens/s per device, length-adjusted",
-    "length_adjusted_tokens_per_s": "tokens/s, length-adjusted",
+    "prompts_per_s": "prompts/h, all devices",
+    "prompts_per_s_per_device": "prompts/h per device",
+    "length_adjusted_per_device": "tokens/s per device at equal length",
+    "length_adjusted": "tokens/s at equal length",
     "steps_per_h": "steps/h",
 }
 
@@ -67,6 +68,39 @@ MODE_WORDS = {
     "fully_async": "fully async",
     "unknown": "unknown mode",
 }
+
+
+#: Keys that a reader looks for in any comparison: resources, schedule, work, sync, off-policy, workload.
+HELD_KNOBS = (
+    "trainer.nnodes",
+    "actor_rollout_ref.rollout.nnodes",
+    "rollout.nnodes",
+    "trainer.test_freq",
+    "trainer.save_freq",
+    "data.train_batch_size",
+    "actor_rollout_ref.actor.ppo_mini_batch_size",
+    "actor_rollout_ref.actor.ppo_max_token_len_per_gpu",
+    "actor_rollout_ref.rollout.n",
+    "trainer.v1.separate_async.num_warmup_batches",
+    "trainer.v1.separate_async.parameter_sync_step",
+    "async_training.trigger_parameter_sync_step",
+    "async_training.require_batches",
+    "async_training.staleness_threshold",
+    "trainer.v1.sampler.max_off_policy_threshold",
+    "data.train_files",
+    "data.max_response_length",
+    "actor_rollout_ref.model.path",
+    "actor_rollout_ref.actor.optim.lr",
+)
+
+
+def shown_estimate(metric: str, estimate: Estimate) -> Estimate:
+    """The estimate in the unit that `metric_words` names: prompts are told by the hour, since a second has few."""
+    if not metric.startswith("prompts_per_s"):
+        return estimate
+    values = (estimate.estimate, estimate.ci_low, estimate.ci_high)
+    middle, low, high = (None if value is None else value * 3600 for value in values)
+    return Estimate(middle, low, high, metric_words(metric))
 
 
 def metric_words(metric: str) -> str:

@@ -61,27 +61,28 @@ def signed_percent(fraction: float | None, digits: int = 1) -> str:
     return _minus(f"{fraction * 100:+.{digits}f} %")
 
 
-def ratio(value: float | None) -> str:
-    """A ratio: "1.25×"; three decimals where the ratio is within a tenth of 1, since there two would hide it."""
+def ratio(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A ratio: "1.25×"; three decimals where its interval is narrow or, without one, where it is within a tenth of 1."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
-    return f"{value:.{3 if abs(value - 1) < 0.1 else 2}f}×"
-
-
-def interval(low: float | None, high: float | None, *, decimals: int | None = None) -> str:
-    """The two ends of an interval: "1.24 to 1.26". Both ends get the same decimals."""
-    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
-        return UNKNOWN
-    if decimals is None:
-        decimals = _decimals_for(max(abs(low), abs(high)))
-    return _minus(f"{low:,.{decimals}f} to {high:,.{decimals}f}")
+    return f"{value:.{_ratio_decimals(value, low, high)}f}×"
 
 
 def ratio_interval(low: float | None, high: float | None) -> str:
-    """The interval of a ratio, with the decimals that `ratio` would use for its middle."""
-    if low is None or high is None:
+    """The interval of a ratio, with the decimals that `ratio` uses beside it."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return UNKNOWN
-    return interval(low, high, decimals=3 if abs((low + high) / 2 - 1) < 0.1 else 2)
+    decimals = _ratio_decimals((low + high) / 2, low, high)
+    return f"{low:.{decimals}f} to {high:.{decimals}f}"
+
+
+def interval(low: float | None, high: float | None, *, decimals: int | None = None) -> str:
+    """The two ends of an interval, to two significant digits of its half width when not told: "−0.0099 to 0.0059"."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return UNKNOWN
+    if decimals is None:
+        decimals = _decimals_for((high - low) / 2, digits=2)
+    return _minus(f"{low:,.{decimals}f} to {high:,.{decimals}f}")
 
 
 def estimate(value: Estimate) -> str:
@@ -164,7 +165,7 @@ def join_words(words: Sequence[str], last: str = "and") -> str:
 
 
 def config_value(value: object, most: int = 60) -> str:
-    """A configuration value as text, shortened in the middle when it is long."""
+    """A configuration value as text: a long path by its last two parts, anything else long with its middle left out."""
     if isinstance(value, bool):
         text = str(value).lower()
     elif value is None:
@@ -175,6 +176,8 @@ def config_value(value: object, most: int = 60) -> str:
         text = f"{value:g}"
     elif isinstance(value, list | tuple):
         text = ", ".join(config_value(item) for item in value)
+    elif isinstance(value, str) and value.count("/") > 2 and len(value) > 24 and not value.isspace():
+        text = "…/" + "/".join(value.rstrip("/").split("/")[-2:])
     else:
         text = str(value)
     text = " ".join(text.split())
@@ -182,6 +185,12 @@ def config_value(value: object, most: int = 60) -> str:
         return text
     keep = (most - 1) // 2
     return f"{text[:keep]}…{text[-keep:]}"
+
+
+def _ratio_decimals(value: float, low: float | None, high: float | None) -> int:
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return 3 if abs(value - 1) < 0.1 else 2
+    return 3 if high - low < 0.05 else 2
 
 
 def _decimals_for(value: float, digits: int = 3) -> int:

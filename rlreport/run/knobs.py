@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from typing import Any, Literal, get_args
 
 KnobClass = Literal[
@@ -31,6 +31,8 @@ TIERS: dict[KnobClass, int | None] = {
     "environment": None,
     "identity": None,
 }
+
+_WORDS: Mapping[str, Any] = {"true": True, "false": False, "null": None, "none": None}
 
 #: How a value is compared: as it is, as a model (its name), as files (their last two path parts), as one path.
 ValueKind = Literal["plain", "model", "files", "path"]
@@ -71,6 +73,10 @@ class Condition:
     values: tuple[Any, ...]
     negated: bool = False
 
+    def holds(self, values: Mapping[str, Any]) -> bool:
+        """Whether the condition holds for plain configuration values by dotted key."""
+        return (values.get(self.key) in self.values) != self.negated
+
 
 @dataclass(frozen=True, slots=True)
 class InertPart:
@@ -81,10 +87,14 @@ class InertPart:
     conditions: tuple[Condition, ...] = ()
     modes: tuple[str, ...] = ()
 
+    def sleeps(self, values: Mapping[str, Any], mode: str) -> bool:
+        """Whether the part does not run under some plain configuration values and in a mode."""
+        return (not self.modes or mode in self.modes) and all(condition.holds(values) for condition in self.conditions)
+
 
 @dataclass(frozen=True, slots=True)
 class ModePart:
-    """Keys that have a meaning only in some execution modes: they follow from the mode."""
+    """Keys that follow from the execution mode: they mean something only in `modes`; where empty, a mode forces them."""
 
     title: str
     patterns: tuple[str, ...]
@@ -111,14 +121,17 @@ class Invariant:
 class Backend:
     """The choice of an alternative that brings keys of its own, as a training backend does.
 
-    `choice` is the key that chooses; `own` are patterns of keys that exist because of one alternative; `spellings` are keys
-    that name the same knob in different alternatives.
+    `choice` is the key that chooses; `own` are patterns of keys that exist because of one alternative; `follows` are
+    patterns of keys whose values go with the choice; `spellings` are keys that name the same knob in different alternatives;
+    `alike` are alternatives that share their keys, so that nothing folds between them.
     """
 
     title: str
     choice: str
     own: tuple[str, ...]
+    follows: tuple[str, ...] = ()
     spellings: tuple[tuple[str, ...], ...] = ()
+    alike: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +156,13 @@ class KnobRules:
 
     def row(self, key: str) -> KnobRow | None:
         """The most specific row that covers a key: most literal characters, the earlier row where they are as many."""
-        best: KnobRow | None = None
-        for row in self.rows:
-            if (best is None or specificity(row.pattern) > specificity(best.pattern)) and matches(row.pattern, key):
-                best = row
-        return best
+        return _most_specific(self.rows, key)
 
     def listed(self, keys: Iterable[str]) -> dict[str, Knob]:
         """The knobs among some keys: those that a row covers, by key in ascending order."""
-        found = {key: self.row(key) for key in sorted(keys)}
+        exact = {row.pattern: row for row in reversed(self.rows) if "*" not in row.pattern}
+        wild = [row for row in self.rows if "*" in row.pattern]
+        found = {key: exact.get(key) or _most_specific(wild, key) for key in sorted(keys)}
         return {key: Knob(key, row.knob_class, row.label, row.unit) for key, row in found.items() if row is not None}
 
     def knob(self, key: str) -> Knob:
@@ -160,6 +171,27 @@ class KnobRules:
         if row is not None:
             return Knob(key, row.knob_class, row.label, row.unit)
         return Knob(key, self.section_class(key), ".".join(key.split(".")[-2:]))
+
+    def inert_in(self, key: str, values: Mapping[str, Any], mode: str) -> str | None:
+        """The title of the part to which a key belongs if that part does not run under these values and in this mode.
+
+        `values` are plain configuration values by dotted key; the mode "unknown" leaves every mode's parts running.
+        """
+        for part in self.inert:
+            if part.sleeps(values, mode) and _covered(part.patterns, key):
+                return part.title
+        for mode_part in self.mode_parts:
+            if mode_part.modes and mode not in ("unknown", *mode_part.modes) and _covered(mode_part.patterns, key):
+                return mode_part.title
+        return None
+
+    def tunable(self, values: Mapping[str, Any], mode: str) -> dict[str, Knob]:
+        """The listed knobs that matter in one run: without identity, and without parts that do not run."""
+        return {
+            key: knob
+            for key, knob in self.listed(values).items()
+            if knob.knob_class != "identity" and self.inert_in(key, values, mode) is None
+        }
 
     def section_class(self, key: str) -> KnobClass:
         """The class of an unlisted key by its section; "algorithm", the strictest reading, when no section matches."""
@@ -183,14 +215,33 @@ def matches(pattern: str, key: str) -> bool:
     return _compiled(pattern).fullmatch(key) is not None
 
 
-@lru_cache(maxsize=None)
+def plain_value(value: Any) -> Any:
+    """A value with words of logic read ("True" is True, "null" is None), as launch scripts and command lines give them."""
+    if isinstance(value, str) and value.strip().lower() in _WORDS:
+        return _WORDS[value.strip().lower()]
+    return value
+
+
+def _covered(patterns: Iterable[str], key: str) -> bool:
+    return any(matches(pattern, key) for pattern in patterns)
+
+
+def _most_specific(rows: Iterable[KnobRow], key: str) -> KnobRow | None:
+    best: KnobRow | None = None
+    for row in rows:
+        if (best is None or specificity(row.pattern) > specificity(best.pattern)) and matches(row.pattern, key):
+            best = row
+    return best
+
+
+@cache
 def specificity(pattern: str) -> int:
     """How much of a pattern is literal: its characters without wildcards; a pattern without any beats all others."""
     literal = len(pattern.replace("*", ""))
     return literal if "*" in pattern else literal + 10_000
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     parts = []
     for token in re.split(r"(\*\*\.|\.\*\*|\*\*|\*)", pattern):

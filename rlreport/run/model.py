@@ -76,8 +76,8 @@ class Run:
     `steps` has one row a step (integer index "step", ascending, unique) and the canonical metrics of `run.metrics` as float
     columns, NaN where missing; `raw` the same index with the framework's own keys. A step without `time.step_s` (a
     validation before training) stays in `steps`. `config` is the flattened configuration, `knobs` the keys of it that belong
-    to a class. `partial_steps` maps a cut step to its reason; `restarts` are the first steps after each resume. `knob_rules`
-    is what the dialect knows of the framework's configuration; comparisons of configurations read it.
+    to a class and matter in this run. `partial_steps` maps a cut step to its reason; `restarts` are the first steps after
+    each resume. `knob_rules` is what the dialect knows of the framework's configuration; comparisons read it.
     """
 
     run_id: str

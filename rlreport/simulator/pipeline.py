@@ -1,9 +1,9 @@
 """The discrete-event model of the pipeline: Rollouters and Trainer as SimPy processes, one method a mode.
 
 The order of events within a step is verl's V1 trainer's (verl/trainer/ppo/v1/trainer_base.py, `fit` and `step`):
-hand out a batch of prompts, wait for samples (`gen`), old log-probabilities, advantages, update, checkpoint, weight sync; the
-step's timer ends here; validation follows outside of it. separate_async goes through sampling and update once a mini-batch,
-sync once a step (trainer_separate_async.py, trainer_sync.py).
+hand out a batch of prompts, wait for samples (`gen`), old log-probabilities, advantages, update, checkpoint, weight sync.
+The step's timer ends here; validation follows outside of it. separate_async goes through sampling and update once a
+mini-batch, sync once a step (trainer_separate_async.py, trainer_sync.py).
 """
 
 from __future__ import annotations
@@ -123,13 +123,13 @@ class _Pipeline:
 
     def _separate_async(self, record: StepRecord) -> Process:
         for _ in range(self._scenario.updates_per_step):
-            groups = yield from self._sample(record, self._scenario.trainer.mini_batch_prompts)
-            yield from self._learn(record, [groups])
+            groups, wait_s = yield from self._sample(record, self._scenario.trainer.mini_batch_prompts)
+            yield from self._learn(record, [groups], wait_s)
 
     def _sync(self, record: StepRecord) -> Process:
-        groups = yield from self._sample(record, self._scenario.workload.prompts_per_step)
+        groups, wait_s = yield from self._sample(record, self._scenario.workload.prompts_per_step)
         size = self._scenario.trainer.mini_batch_prompts
-        yield from self._learn(record, [groups[start : start + size] for start in range(0, len(groups), size)])
+        yield from self._learn(record, [groups[start : start + size] for start in range(0, len(groups), size)], wait_s)
 
     # --- what happens within a step ------------------------------------------------------------------------------------
 
@@ -138,8 +138,8 @@ class _Pipeline:
         self._submitted_tokens += sum(group.tokens for group in groups)
         self._rollouter.submit(groups)
 
-    def _sample(self, record: StepRecord, count: int) -> Generator[simpy.Event, Any, list[PromptGroup]]:
-        """Wait until `count` groups are finished, looking every poll interval, and take the oldest."""
+    def _sample(self, record: StepRecord, count: int) -> Generator[simpy.Event, Any, tuple[list[PromptGroup], float]]:
+        """Wait until `count` groups are finished, looking every poll interval; give the oldest and the seconds it took."""
         begin_s = self._env.now
         store, speed = self._rollouter.store, self._scenario.rollout
         record.ready.append(len(store))
@@ -155,9 +155,10 @@ class _Pipeline:
                 yield store.changed()
         if speed.fetch_s:
             self._wait_for_samples()
-            yield self._env.timeout(speed.fetch_s)
-        record.add("gen", self._env.now - begin_s)
-        return store.take(count)
+            yield self._env.timeout(speed.fetch_s * self._trainer_factor)
+        wait_s = self._env.now - begin_s
+        record.add("gen", wait_s)
+        return store.take(count), wait_s
 
     def _wait_for_samples(self) -> None:
         """In sync mode the Trainer's devices generate, and their lanes belong to the replicas meanwhile."""
@@ -173,9 +174,9 @@ class _Pipeline:
             self._evicted_tokens += sum(group.tokens for group in stale)
             self._submit(len(stale))
 
-    def _learn(self, record: StepRecord, parts: list[list[PromptGroup]]) -> Process:
-        """Old log-probabilities, advantages and updates of mini-batches."""
-        batches = [self._mini_batch(groups) for groups in parts]
+    def _learn(self, record: StepRecord, parts: list[list[PromptGroup]], wait_s: float) -> Process:
+        """Old log-probabilities, advantages and updates of mini-batches that were waited for together."""
+        batches = [self._mini_batch(groups, wait_s / len(parts)) for groups in parts]
         record.batches.extend(batches)
         timers = (
             ("old_log_prob", sum(batch.log_prob_s for batch in batches)),
@@ -186,11 +187,12 @@ class _Pipeline:
             yield from self._work(timer, seconds)
             record.add(timer, seconds)
 
-    def _mini_batch(self, groups: list[PromptGroup]) -> MiniBatch:
+    def _mini_batch(self, groups: list[PromptGroup], wait_s: float) -> MiniBatch:
         tokens = sum(group.tokens for group in groups)
         factor = self._trainer_factor
         return MiniBatch.of(
             groups,
+            wait_s=wait_s,
             micro_batches=micro_batches(self._scenario, tokens),
             log_prob_s=factor * log_prob_seconds(self._scenario, tokens),
             advantage_s=factor * self._scenario.trainer.advantage_s,

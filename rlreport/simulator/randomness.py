@@ -23,6 +23,8 @@ STREAMS: tuple[str, ...] = (
 
 def stream(seed: int, name: str) -> np.random.Generator:
     """The generator of one purpose. Raises ValueError for a name that `STREAMS` does not have."""
+    if name not in STREAMS:
+        raise ValueError(f"no random stream is called '{name}'")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, STREAMS.index(name)])))
 
 

@@ -19,7 +19,8 @@ IntArray = NDArray[np.int64]
 class MiniBatch:
     """One optimiser update; the arrays have one entry a trajectory, in order of the groups.
 
-    `tokens` counts prompt and response tokens of all trajectories, as verl's `perf/total_num_tokens` does.
+    `tokens` counts prompt and response tokens of all trajectories, as verl's `perf/total_num_tokens` does; `wait_s` is how
+    long the Trainer waited for these samples (in sync mode: for its share of the batch).
     """
 
     tokens: int
@@ -27,6 +28,7 @@ class MiniBatch:
     response_tokens: IntArray
     first_version: IntArray
     last_version: IntArray
+    wait_s: float
     micro_batches: int
     log_prob_s: float
     advantage_s: float
@@ -34,7 +36,14 @@ class MiniBatch:
 
     @classmethod
     def of(
-        cls, groups: list[PromptGroup], *, micro_batches: int, log_prob_s: float, advantage_s: float, update_s: float
+        cls,
+        groups: list[PromptGroup],
+        *,
+        wait_s: float,
+        micro_batches: int,
+        log_prob_s: float,
+        advantage_s: float,
+        update_s: float,
     ) -> MiniBatch:
         """Take what the writers need from the groups, which are then forgotten."""
         samples = len(groups[0].response_tokens)
@@ -44,6 +53,7 @@ class MiniBatch:
             response_tokens=_joined([group.response_tokens for group in groups]),
             first_version=_joined([group.first_versions for group in groups]),
             last_version=_joined([group.last_versions for group in groups]),
+            wait_s=wait_s,
             micro_batches=micro_batches,
             log_prob_s=log_prob_s,
             advantage_s=advantage_s,
@@ -60,7 +70,8 @@ class StepRecord:
     """One training step. `seconds` are its timers by verl's name without `timing_s/`, in the order in which they ran.
 
     `begin_s` to `end_s` is what `timing_s/step` measures; `testing_s` comes after it; `logged_s` is when the line appears.
-    `ready` are the groups in the store whenever the Trainer asked for a mini-batch; `evicted` counts groups dropped as stale.
+    `ready` are the groups in the store whenever the Trainer asked for a mini-batch; `evicted` counts groups dropped for
+    their age.
     """
 
     step: int
@@ -101,7 +112,8 @@ class Simulation:
     """Everything that happened, in simulated seconds since the start of the run.
 
     `training_begins_s` is when step 1 begins and the progress bar starts; `initial_validation_s` when a validation before
-    training ended, None without one. `left_over` are groups that were finished, `unfinished` those that were not, at the end.
+    training ended, None without one. `left_over` are groups that were finished, `unfinished` those that were not, at the
+    end.
     """
 
     scenario: Scenario

@@ -1,18 +1,16 @@
 """One inference engine with continuous batching, exact and fast.
 
-All running sequences of a replica decode at the same rate, which falls with their number. So a replica counts decoded tokens
-once for all of them (`_decoded`, what a sequence that runs since the beginning would have); a sequence of n tokens that starts
-when the count is d ends when it is d + n. A heap of these ends gives the next moment at which anything changes, and between
-two such moments the rate is constant. One event a finished sequence is all that the simulation needs.
+All running sequences of a replica decode at the same rate, which falls with their number. So a replica counts decoded
+tokens once for all of them (`_decoded`, what a sequence that runs since the beginning would have); a sequence of n tokens
+that starts when the count is d ends when it is d + n. A heap of these ends gives the next moment at which anything changes,
+and between two such moments the rate is constant. One event a finished sequence is all that the simulation needs.
 """
 
 from __future__ import annotations
 
 import heapq
-import math
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Literal
 
 import simpy
 
@@ -37,7 +35,8 @@ def decode_rates(speed: RolloutSpeed) -> list[float]:
 class Replica:
     """A replica on a lane: sequences wait in order of arrival, up to `max_sequences` run.
 
-    `when_idle` is why the lane is idle when nothing runs; `on_finished` is called for every prompt group whose last response ended here.
+    `when_idle` is why the lane is idle when nothing runs; `on_started` is called for every prompt group of which the first
+    response begins here, `on_finished` with every group whose last response ended here.
     """
 
     def __init__(
@@ -45,7 +44,8 @@ class Replica:
         env: simpy.Environment,
         lane: Lane,
         speed: RolloutSpeed,
-        when_idle: Literal["quota", "long_tail"],
+        when_idle: IdleCause,
+        on_started: Callable[[], None],
         on_finished: Callable[[PromptGroup], None],
     ) -> None:
         self.lane = lane
@@ -53,8 +53,8 @@ class Replica:
         self._rates = decode_rates(speed)
         self._limit = speed.max_sequences
         self._prefill = 0.0 if speed.prefill_speedup is None else 1.0 / speed.prefill_speedup
-        self._quantum = speed.decode_quantum_tokens
-        self._when_idle: IdleCause = when_idle
+        self._when_idle = when_idle
+        self._on_started = on_started
         self._on_finished = on_finished
         self._waiting: deque[Trajectory] = deque()
         self._running: list[tuple[float, int, Trajectory]] = []
@@ -134,11 +134,11 @@ class Replica:
 
     def _start(self, trajectory: Trajectory) -> None:
         group = trajectory.group
-        group.started = True
+        if not group.started:
+            group.started = True
+            self._on_started()
         group.first_versions[trajectory.index] = self._version
         end = self._decoded + trajectory.response_tokens + group.prompt_tokens * self._prefill
-        if self._quantum > 1:
-            end = math.ceil(end / self._quantum) * self._quantum
         heapq.heappush(self._running, (end, self._arrivals, trajectory))
         self._arrivals += 1
 

@@ -10,7 +10,7 @@ import simpy
 
 from rlreport.simulator.replica import Replica
 from rlreport.simulator.scenario import Scenario
-from rlreport.simulator.spans import Lane
+from rlreport.simulator.spans import IdleCause, Lane
 from rlreport.simulator.workload import PromptGroup, Trajectory
 
 
@@ -39,7 +39,7 @@ class SampleStore:
         """Remove every group that holds a token of an older version than this."""
         if version <= 0:
             return []
-        stale = [item for item in self._ready if min(item[2].first_versions) < version]
+        stale = [item for item in self._ready if item[0] < version and min(item[2].first_versions) < version]
         for item in stale:
             self._ready.remove(item)
         heapq.heapify(self._ready)
@@ -69,9 +69,10 @@ class Rollouter:
     def __init__(self, env: simpy.Environment, scenario: Scenario, lanes: Sequence[Lane]) -> None:
         self._env = env
         self.store = SampleStore(env)
-        when_idle = "long_tail" if scenario.mode == "sync" else "quota"
-        self.replicas = [Replica(env, lane, scenario.rollout, when_idle, self._finish) for lane in lanes]
+        when_idle: IdleCause = "long_tail" if scenario.mode == "sync" else "quota"
+        self.replicas = [Replica(env, lane, scenario.rollout, when_idle, self._start, self._finish) for lane in lanes]
         self._unfinished: dict[int, PromptGroup] = {}
+        self._running = 0
 
     def submit(self, groups: Sequence[PromptGroup]) -> None:
         """Hand prompts out: every response goes to the replica with the fewest requests in flight.
@@ -108,13 +109,16 @@ class Rollouter:
 
     def counts(self) -> Counts:
         """Prompts that nobody started, that run, and that are ready to train."""
-        running = sum(group.started for group in self._unfinished.values())
-        return Counts(len(self._unfinished) - running, running, len(self.store))
+        return Counts(len(self._unfinished) - self._running, self._running, len(self.store))
 
     def unfinished(self) -> list[PromptGroup]:
         """Prompts whose responses are not all generated, in order of submission."""
         return list(self._unfinished.values())
 
+    def _start(self) -> None:
+        self._running += 1
+
     def _finish(self, group: PromptGroup) -> None:
+        self._running -= 1
         del self._unfinished[group.number]
         self.store.put(group)

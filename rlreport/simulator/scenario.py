@@ -42,7 +42,7 @@ class Framework(Section):
         "2026-08-22", "day of the verl commit; decides what some keys mean", unit="date", validate_default=True
     )
     started_at: dt.datetime = parameter(
-        "2026-09-01T08:00:00", "time of the first dated line; there is no other clock", unit="local time", validate_default=True
+        "2026-09-01T08:00:00", "time of the first dated line; the only clock", unit="local time", validate_default=True
     )
     project: str = parameter("rlreport-examples", "trainer.project_name of the configuration")
 
@@ -52,7 +52,7 @@ class Cluster(Section):
 
     device: Literal["npu", "cuda"] = parameter("npu", "kind of device, trainer.device of the configuration")
     devices_per_node: int = parameter(8, "devices of every node, on both sides", unit="devices", gt=0)
-    trainer_nodes: int = parameter(..., "nodes of the Trainer (trainer.nnodes)", unit="nodes", source="the case", gt=0)
+    trainer_nodes: int = parameter(..., "nodes of the Trainer (trainer.nnodes)", unit="nodes", source="case", gt=0)
     rollout_nodes: int = parameter(
         0, "nodes of the Rollouters' own; 0 in sync mode, where the Trainer's devices generate", unit="nodes", ge=0
     )
@@ -74,8 +74,9 @@ class Policy(Section):
 class Workload(Section):
     """What is generated in a step, and how long it gets."""
 
-    prompts_per_step: int = parameter(..., "prompts of one step (data.train_batch_size)", unit="prompts", source="the case", gt=0)
+    prompts_per_step: int = parameter(..., "prompts of a step: data.train_batch_size", unit="prompts", source="case", gt=0)
     samples_per_prompt: int = parameter(8, "responses to one prompt (rollout.n)", unit="responses", gt=0)
+    dataset_prompts: int = parameter(17_000, "prompts of the training set; an epoch", unit="prompts", gt=0)
     prompt_tokens_mean: float = parameter(200.0, "mean length of a prompt, before the cap", unit="tokens", gt=0)
     prompt_tokens_sigma: float = parameter(0.3, "standard deviation of the logarithm of a prompt's length", ge=0)
     max_prompt_tokens: int = parameter(1024, "cap of a prompt (data.max_prompt_length)", unit="tokens", gt=0)
@@ -96,7 +97,7 @@ class TrainerSpeed(Section):
     """How long the Trainer works on a mini-batch: fixed part + micro-batches + tokens over rate."""
 
     mini_batch_prompts: int = parameter(
-        ..., "prompts of one optimiser update (actor.ppo_mini_batch_size)", unit="prompts", source="the case", gt=0
+        ..., "prompts of one optimiser update (actor.ppo_mini_batch_size)", unit="prompts", source="case", gt=0
     )
     model_parallel_devices: int = parameter(
         1, "devices that share one copy of the model (tensor times pipeline parallel size)", unit="devices", gt=0
@@ -112,13 +113,13 @@ class TrainerSpeed(Section):
     update_micro_batch_s: float = parameter(0.0, "overhead of one micro-batch of an update", unit="s", ge=0)
     update_tokens_per_s_per_device: float = parameter(..., "rate of forward and backward pass", unit="tokens/s/device", gt=0)
     recompute_old_log_prob: bool = parameter(
-        True, "recompute log-probabilities; false is algorithm.rollout_correction.bypass_mode", source="verl v1_async_trainer.md"
+        True, "recompute log-probabilities; false: algorithm.rollout_correction.bypass_mode", source="verl default"
     )
     log_prob_fixed_s: float = parameter(0.0, "fixed part of a forward pass, weight swap included", unit="s", ge=0)
     log_prob_micro_batch_s: float = parameter(0.0, "overhead of one micro-batch of a forward pass", unit="s", ge=0)
     log_prob_tokens_per_s_per_device: float = parameter(1e9, "rate of a forward pass", unit="tokens/s/device", gt=0)
     advantage_s: float = parameter(0.0, "advantage computation of a mini-batch", unit="s", ge=0)
-    first_step_extra_s: float = parameter(0.0, "compilation and allocation in step 1, in no timer but the step's", unit="s", ge=0)
+    first_step_extra_s: float = parameter(0.0, "compilation in step 1, in no timer but the step's", unit="s", ge=0)
     memory_static_gb: float = parameter(30.0, "memory that does not depend on the micro-batch", unit="GB", ge=0)
     memory_gb_per_1k_tokens: float = parameter(1.2, "activation memory of 1,000 tokens of a micro-batch", unit="GB", ge=0)
 
@@ -127,7 +128,7 @@ class RolloutSpeed(Section):
     """How fast a replica decodes with continuous batching."""
 
     devices_per_replica: int = parameter(1, "devices of one inference engine (tensor parallel size)", unit="devices", gt=0)
-    max_sequences: int = parameter(256, "sequences that a replica decodes at once (rollout.max_num_seqs)", unit="sequences", gt=0)
+    max_sequences: int = parameter(256, "sequences decoded at once (rollout.max_num_seqs)", unit="sequences", gt=0)
     decode_tokens_per_s: float = parameter(..., "rate of the only sequence on a replica", unit="tokens/s", gt=0)
     half_rate_sequences: float | None = parameter(
         None,
@@ -136,10 +137,7 @@ class RolloutSpeed(Section):
         gt=0,
     )
     prefill_speedup: float | None = parameter(
-        None, "prompt tokens read in the time of one decoded token; null: reading a prompt costs nothing", unit="tokens", gt=0
-    )
-    decode_quantum_tokens: int = parameter(
-        1, "responses end on multiples of this: coarser is faster to simulate; token counts stay exact", unit="tokens", gt=0
+        None, "prompt tokens read in the time of one decoded token; null: prompts cost nothing", unit="tokens", gt=0
     )
     poll_interval_s: float = parameter(
         2.0,
@@ -205,7 +203,7 @@ class Noise(Section):
     rollout_cv: float = parameter(0.0, "coefficient of variation of the decoding rate, one factor a step", ge=0, lt=0.3)
     event_cv: float = parameter(0.0, "coefficient of variation of weight syncs, validations and checkpoints", ge=0, lt=0.3)
     autocorrelation: float = parameter(
-        0.5, "lag-1 autocorrelation of the factors and of the reward's noise", source="middle of 0 to 0.8 seen in real runs", ge=0, lt=1
+        0.5, "lag-1 autocorrelation of the speed factors and of the reward's noise", ge=0, lt=1
     )
 
 

@@ -39,7 +39,8 @@ def load_scenario(path: Path) -> Scenario:
     try:
         return Scenario.model_validate(document.values)
     except ValidationError as error:
-        raise RlreportError.of([_diagnostic(item, document, path) for item in error.errors()]) from error
+        found = [_diagnostic(item, document, path) for item in error.errors()]
+        raise RlreportError.of(sorted(found, key=_place)) from error
 
 
 def _load(path: Path, seen: tuple[Path, ...]) -> _Document:
@@ -121,6 +122,11 @@ def _diagnostic(item: Any, document: _Document, path: Path) -> Diagnostic:
     message = str(item["msg"]).removeprefix("Value error, ")
     text = f"'{name}': {message[0].lower()}{message[1:]}" if name else message
     return Diagnostic("RR603", text, place, "docs/simulator.md lists every parameter with its unit and bounds")
+
+
+def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:
+    place = diagnostic.location
+    return (place.path, place.line or 0, place.column or 0) if place else ("", 0, 0)
 
 
 def _error(code: str, message: str, place: Location, hint: str) -> RlreportError:

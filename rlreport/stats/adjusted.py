@@ -16,7 +16,8 @@ class AdjustedRatio:
     """Speed of the variant over the baseline at equal load.
 
     `exponent` is how time grows with load within an arm: 1 when a step of twice the tokens takes twice as long.
-    `baseline_log` and `variant_log` are the predicted logarithms of time at `load_log`, the mean log load of both arms.
+    `baseline_log` and `variant_log` are the predicted logarithms of time at `load_log`, the mean log load of both arms;
+    `n_effective` are the effective sample sizes of both arms' residuals.
     """
 
     ratio: LogRatio
@@ -24,6 +25,7 @@ class AdjustedRatio:
     baseline_log: float
     variant_log: float
     load_log: float
+    n_effective: tuple[float, float]
 
 
 def compare_at_equal_load(
@@ -48,19 +50,19 @@ def compare_at_equal_load(
         raise ValueError("the load does not vary within an arm")
     exponent = sum(float(x @ y) for x, y in zip(deviations, times, strict=True)) / spread
     shift = float(loads[1].mean() - loads[0].mean())
-    variances, degrees, slope_variance = [], [], 0.0
+    variances, sizes, slope_variance = [], [], 0.0
     for x, y in zip(deviations, times, strict=True):
         residuals = y - y.mean() - exponent * x
         size = effective_sample_size(residuals)
         variances.append(variance_of_mean(residuals, size))
-        degrees.append(size - 1)
+        sizes.append(size)
         score = x * residuals
         slope_variance += len(x) ** 2 * variance_of_mean(score) / spread**2
     total = variances[0] + variances[1]
-    spent = sum(v**2 / d for v, d in zip(variances, degrees, strict=True))
-    freedom = total**2 / spent if spent > 0 else sum(degrees)
+    spent = sum(v**2 / (size - 1) for v, size in zip(variances, sizes, strict=True))
+    freedom = total**2 / spent if spent > 0 else sum(sizes) - 2
     error = math.sqrt(total + shift**2 * slope_variance)
     load_log = float(np.concatenate(loads).mean())
     at_mean = [float(y.mean()) + exponent * (load_log - float(load.mean())) for y, load in zip(times, loads, strict=True)]
     ratio = LogRatio(math.exp(at_mean[0] - at_mean[1]), error, freedom)
-    return AdjustedRatio(ratio, exponent, at_mean[0], at_mean[1], load_log)
+    return AdjustedRatio(ratio, exponent, at_mean[0], at_mean[1], load_log, (sizes[0], sizes[1]))

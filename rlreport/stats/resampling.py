@@ -33,18 +33,22 @@ def bootstrap_log_ratio(
     seed: int,
     resamples: int = 500,
     confidence: float = 0.95,
-) -> tuple[float, float]:
+) -> tuple[float, float] | None:
     """Percentile interval of statistic(variant) / statistic(baseline) for independent series in time order.
 
     `statistic` takes an array of shape (resamples, n) and gives one positive value a row. Mean block length n^(1/3). It
-    covers too rarely below some 50 values; not for means, which have an interval by effective sample size.
+    covers too rarely below some 50 values; not for means, which have an interval by effective sample size. None when a
+    resample gives no positive value (values that hardly differ).
     """
     generator = np.random.default_rng(seed)
     logs = []
     for values in (baseline, variant):
         n = len(values)
         chosen = stationary_bootstrap_indices(n, resamples, math.ceil(n ** (1 / 3)), generator)
-        logs.append(np.log(statistic(values[chosen])))
+        found = statistic(values[chosen])
+        if not bool((found > 0).all()):
+            return None
+        logs.append(np.log(found))
     tail = (1 - confidence) / 2
     low, high = np.quantile(logs[1] - logs[0], [tail, 1 - tail])
     return math.exp(low), math.exp(high)

@@ -16,6 +16,8 @@ from rlreport.stats.student import half_width, two_sided_p
 
 #: Level of the test for a transient. Low, because the cut is searched for among many and each costs data.
 TRANSIENT_LEVEL = 0.003
+#: Level of the test for a change of level anywhere: lower still, among twice as many splits.
+SHIFT_LEVEL = 0.0005
 #: Transients smaller than this fraction of the level are left in: they move the mean of the whole by less.
 SMALLEST_TRANSIENT = 0.02
 #: A transient must fit better than a line by this many effective observations' worth of squared error.
@@ -41,13 +43,22 @@ class Transient:
     """An initial part that differs from the rest.
 
     `length` values belong to it; `difference` is its mean minus that of the rest, as a fraction of the rest; `p_value` of
-    the test. `settled` is False when the best cut lies at half of the series, so that what follows may still be transient.
+    the test. `settled` is False when the best split lies at half of the series, so that what follows may still be transient.
     """
 
     length: int
     difference: float
     p_value: float
     settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A change of level: where the new one starts, its difference as a fraction of the old, `p_value` of the test."""
+
+    start: int
+    difference: float
+    p_value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +112,7 @@ def find_transient(values: Array, batch: int = 5) -> Transient | None:
     n, k = len(values), len(values) // batch
     if k < 5:
         return None
-    cut = _best_split(_batch_means(values, batch)) * batch
+    cut = _best_split(_batch_means(values, batch), 1, k // 2) * batch
     first, rest = values[:cut], values[cut:]
     size = effective_sample_size(rest)
     tau = len(rest) / size
@@ -119,7 +130,7 @@ def find_transient(values: Array, batch: int = 5) -> Transient | None:
     if min(_squared_error(values, shape) for shape in shapes) * (1 + _PENALTY / size) >= _squared_error(values, steps):
         return None
     truncation = mser(values, batch)
-    settled = truncation.enough or cut < (k // 2) * batch
+    settled = cut < (k // 2) * batch
     length = max(cut, truncation.start) if truncation.enough else cut
     return Transient(length, difference / level, p_value, settled)
 
@@ -147,23 +158,60 @@ def fit_trend(values: Array, positions: Array | None = None, confidence: float =
     size = effective_sample_size(residuals, fitted=2)
     tau = n / size
     variance = float(residuals @ residuals) / (n - 2 * tau) * tau / spread
-    correlation = (tau - 1) / (tau + 1)
-    degrees = 1 / (1 / (size - 2) + 2 / (n * (1 - correlation**2)))
     span = float(places[-1] - places[0])
     scale = span / float(values.mean())
-    half = half_width(confidence, degrees) * math.sqrt(variance) * abs(scale)
+    half = half_width(confidence, _degrees(n, size)) * math.sqrt(variance) * abs(scale)
     fraction = slope * scale
     return Trend(fraction, fraction - half, fraction + half)
 
 
-def wanders(values: Array) -> bool:
-    """Whether the level of the series moves about so slowly that the window holds no level at all.
+def find_shift(values: Array, shortest: int = 5) -> Shift | None:
+    """A change from one level to another anywhere in the series, or None where a test finds none.
 
-    True when the effective sample size is a fortieth of the length or less (neighbours correlated above 0.95), in a series
-    of 80 values or more. Such a series need not have a trend: it may sink and rise again, and a fitted line would miss it.
+    The split with the least squared error that leaves `shortest` values on each side is tested by t, with the variance,
+    effective sample size and degrees of freedom (see `fit_trend`) of the residuals from both levels. The level of the test
+    is low because the split is searched for (Hawkins 1977, JASA 72, has the exact distribution for independent values).
+    Levels must be positive. A change within the last steps of a short series is not found. Fewer than 20 values: None.
     """
     n = len(values)
-    return n >= _WANDERING_LENGTH and effective_sample_size(values) <= n * _WANDERING_FRACTION
+    if n < 4 * shortest:
+        return None
+    cut = _best_split(values, shortest, n - shortest)
+    first, second = values[:cut], values[cut:]
+    residuals = np.concatenate([first - first.mean(), second - second.mean()])
+    size = effective_sample_size(residuals, fitted=2)
+    tau = n / size
+    variance = float(residuals @ residuals) / (n - 2 * tau)
+    error = math.sqrt(variance * (min(1.0, tau / cut) + min(1.0, tau / (n - cut))))
+    difference = float(second.mean() - first.mean())
+    p_value = two_sided_p(difference / error, _degrees(n, size)) if error > 0 else float(difference == 0)
+    if p_value >= SHIFT_LEVEL:
+        return None
+    return Shift(cut, difference / float(first.mean()), p_value)
+
+
+def lacks_level(n: int, n_effective: float) -> bool:
+    """Whether a series of n values, worth `n_effective` independent ones, holds no level at all: it moves about so slowly
+    that its mean says where the window was taken, and an interval for it would be beside the point.
+
+    True when n_eff is a fortieth of n or less (neighbours correlated above 0.95), for 80 values or more; shorter series
+    cannot tell this from slow noise.
+    """
+    return n >= _WANDERING_LENGTH and n_effective <= n * _WANDERING_FRACTION
+
+
+def wanders(values: Array) -> bool:
+    """Whether the series lacks a level (see `lacks_level`).
+
+    It need not have a trend: it may sink and rise again, and a fitted line would miss it.
+    """
+    return lacks_level(len(values), effective_sample_size(values))
+
+
+def _degrees(n: int, size: float) -> float:
+    """Degrees of freedom of a variance from n residuals of two coefficients, worth `size` independent ones."""
+    correlation = (n / size - 1) / (n / size + 1)
+    return 1 / (1 / (size - 2) + 2 / (n * (1 - correlation**2)))
 
 
 def _batch_means(values: Array, batch: int) -> Array:
@@ -171,12 +219,12 @@ def _batch_means(values: Array, batch: int) -> Array:
     return np.asarray(values[: k * batch].reshape(k, batch).mean(axis=1), dtype=np.float64)
 
 
-def _best_split(means: Array) -> int:
-    """The number of first values, 1 to half, whose own level reduces the squared error most (a single mean shift)."""
-    k = len(means)
-    counts = np.arange(1, k // 2 + 1, dtype=np.float64)
-    sums = np.cumsum(means - means.mean())[: k // 2]
-    return int(np.argmax(sums * sums / (counts * (k - counts)))) + 1
+def _best_split(values: Array, least: int, most: int) -> int:
+    """The number of first values, `least` to `most`, whose own level reduces the squared error most."""
+    n = len(values)
+    counts = np.arange(least, most + 1, dtype=np.float64)
+    sums = np.cumsum(values - values.mean())[least - 1 : most]
+    return int(np.argmax(sums * sums / (counts * (n - counts)))) + least
 
 
 def _squared_error(values: Array, shape: Array) -> float:

@@ -64,9 +64,11 @@ def same(left: Any, right: Any) -> bool:
 _LIKELY = st.one_of(
     st.text("0123456789+-.eExoa_:~nNulLtrUTRUEfsIiyYoO% ", max_size=9),
     st.sampled_from(["null", "true", "false", ".inf", ".nan", "0o", "0x", "1e", "on", "yes", "~"]).flatmap(
-        lambda word: st.tuples(st.sampled_from(["", "+", "-"]), st.sampled_from([word, word.upper(), word.title()]))
-        .map("".join)
-        .flatmap(lambda head: st.text("0178fF.e-", max_size=3).map(lambda tail: head + tail))
+        lambda word: (
+            st.tuples(st.sampled_from(["", "+", "-"]), st.sampled_from([word, word.upper(), word.title()]))
+            .map("".join)
+            .flatmap(lambda head: st.text("0178fF.e-", max_size=3).map(lambda tail: head + tail))
+        )
     ),
     st.integers().map(str),
     st.floats().map(repr),

@@ -30,7 +30,7 @@ def test_data_is_plain(loader: Any) -> None:
     document = load("a: [1e-6, 16:16, on, 'true', \"12\", 017, ~, ]\nb: {c: text, d: !!str 12, e: !!float 1}\n", loader)
     assert document.data == {
         "a": [1e-6, "16:16", "on", "true", "12", 17, None],
-        "b": {"c": "text", "d": "12", "e": "1"},
+        "b": {"c": "text", "d": "12", "e": 1.0},
     }
     assert [type(value) for value in document.data["a"]] == [float, str, str, str, str, int, type(None)]
 
@@ -64,6 +64,14 @@ def test_every_key_and_value_has_a_place(loader: Any) -> None:
     assert document.key_at(("list", 0)) == Location("m.yaml", 4, 3)
 
 
+def test_a_value_left_out_is_placed_at_its_key(loader: Any) -> None:
+    document = load("a:\nb: {c: , d: ''}\n", loader)
+    assert document.data == {"a": None, "b": {"c": None, "d": ""}}
+    assert document.values[("a",)] == Location("m.yaml", 1, 1)
+    assert document.values[("b", "c")] == Location("m.yaml", 2, 5)
+    assert document.values[("b", "d")] == Location("m.yaml", 2, 13)
+
+
 def test_keys_are_kept_as_written(loader: Any) -> None:
     assert list(load("{48: a, 1e3: b, on: c, ~: d, 'x y': e}", loader).data) == ["48", "1e3", "on", "~", "x y"]
 
@@ -82,7 +90,7 @@ def test_equal_keys_are_errors_and_the_first_counts(loader: Any) -> None:
     assert document.diagnostics[1].message == "the key 'b' is given twice, first on line 2"
     # What stands only in the second mapping is kept, so that references to it are not errors as well.
     assert document.data == {"a": {"x": 1, "y": 3}, "b": 2}
-    assert document.values[("a", "y")] == Location("m.yaml", 3, 12)
+    assert document.values[("a", "y")] == Location("m.yaml", 3, 14)
 
 
 def test_aliases_are_followed_and_not_shared(loader: Any) -> None:
@@ -150,7 +158,7 @@ def test_aliases_cannot_exhaust_the_machine(text: str, fragment: str, loader: An
 @pytest.mark.parametrize("count", [100, 5000])
 @pytest.mark.parametrize("opening", ["[", "{a: "])
 def test_deep_nesting_is_refused(opening: str, count: int, loader: Any) -> None:
-    with pytest.raises(RlreportError, match="nested too deeply|not closed"):
+    with pytest.raises(RlreportError, match="nested too deeply"):
         load(opening * count, loader)
 
 
@@ -161,13 +169,36 @@ def test_nesting_up_to_the_limit_is_read(loader: Any) -> None:
     assert data == []
 
 
+def test_escapes_cannot_bring_control_characters_in(loader: Any) -> None:
+    text, places = unmark('a: §"x\\0"\n§"\\x1b": 1\nb: "tab\\t"\n')
+    document = load(text, loader)
+    assert [(problem.code, place_of(problem)) for problem in document.diagnostics] == [("RR101", place) for place in places]
+    assert document.data == {"a": "x\ufffd", "\ufffd": 1, "b": "tab\t"}
+
+
+def test_half_a_surrogate_pair_is_refused(loader: Any) -> None:
+    try:
+        problems = load('a: "\\ud800"\n', loader).diagnostics
+    except RlreportError as error:
+        problems = error.diagnostics
+    (problem,) = problems
+    assert problem.location is not None
+    assert problem.location.line == 1
+
+
 def test_an_empty_stream_has_no_data(loader: Any) -> None:
     assert load("# nothing\n", loader).data is None
 
 
+#: Without what YAML does not allow, and without the line breaks that a double-quoted YAML text folds.
+_TEXT = st.text(
+    st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="\u2028\u2029\ufeff\ufffe\uffff"), max_size=8
+)
 _DATA = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-(10**9), 10**9), st.floats(allow_nan=False), st.text(max_size=8)),
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=6), inner, max_size=4)),
+    st.one_of(
+        st.none(), st.booleans(), st.integers(-(10**9), 10**9), st.floats(allow_nan=False, allow_infinity=False), _TEXT
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(_TEXT, inner, max_size=4)),
     max_leaves=12,
 )
 
@@ -177,9 +208,8 @@ def test_json_is_read_as_json_means_it(data: Any) -> None:
     """YAML 1.2 holds JSON: an independent writer and this reader agree, whichever parser is used."""
     import json
 
-    text = json.dumps(data, ensure_ascii=True).replace("\\u0085", "").replace("Infinity", ".inf")
-    expected = json.loads(text.replace(".inf", "Infinity"))
+    text = json.dumps(data, ensure_ascii=False)
     for parameter in LOADERS:
         document = load_yaml(text, "m.yaml", parameter.values[0])  # type: ignore[arg-type]
-        assert document.data == expected
+        assert document.data == data
         assert document.diagnostics == ()

@@ -55,9 +55,13 @@ def test_ratio(value: float | None, text: str) -> None:
 
 
 def test_intervals_give_both_ends_the_same_decimals() -> None:
-    assert f.ratio_interval(1.239, 1.2634) == "1.24 to 1.26"
-    assert f.ratio_interval(0.991, 1.0112) == "0.991 to 1.011"
-    assert f.interval(-0.009, 0.017) == "−0.0090 to 0.0170"
+    assert f.ratio_interval(1.239, 1.253) == "1.239 to 1.253"
+    assert f.ratio_interval(1.1, 1.4) == "1.10 to 1.40"
+    assert f.ratio(1.246, 1.239, 1.253) == "1.246×"
+    assert f.ratio(1.02, 0.9, 1.2) == "1.02×"
+    assert f.interval(-0.00992, 0.0059) == "−0.0099 to 0.0059"
+    assert f.interval(-5.5, 10.7) == "−5.5 to 10.7"
+    assert f.interval(200.0, 4200.0) == "200 to 4,200"
     assert f.interval(None, 1.0) == "–"
 
 
@@ -97,6 +101,7 @@ def test_config_value() -> None:
     assert f.config_value(True) == "true"
     assert f.config_value(["a", 2]) == "a, 2"
     assert f.config_value(16384) == "16,384"
+    assert f.config_value(["/data/ml/sets/gsm8k/train.parquet", "short"]) == "…/gsm8k/train.parquet, short"
     assert f.config_value("x" * 100) == "x" * 29 + "…" + "x" * 29
 
 

@@ -1,0 +1,468 @@
+from __future__ import annotations
+
+import gzip
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.verl_logs import ERAS, Colours, Era, VerlLog, flat, metric_body, print_value, small_config, training_values
+
+from rlreport.collectors import console, files
+from rlreport.collectors.base import SourceOptions
+from rlreport.collectors.console import ConsoleCollector
+from rlreport.run.diagnostics import RlreportError
+from rlreport.run.raw import SourceTable
+
+ANY_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+def read(log: VerlLog | bytes, folder: Path, name: str = "console.log") -> SourceTable:
+    path = folder / name
+    path.write_bytes(log if isinstance(log, bytes) else log.data)
+    return ConsoleCollector().read(path, SourceOptions("run/console.log"))
+
+
+def printed(values: Mapping[str, float], era: Era) -> dict[str, float]:
+    """The values as their print says, worked out apart from the code under test."""
+    result = {}
+    for index, (key, value) in enumerate(values.items()):
+        text = print_value(value, era, index)
+        result[key] = float(text.removeprefix("np.float64(").removeprefix("np.int64(").removesuffix(")"))
+    return result
+
+
+def codes(table: SourceTable) -> list[str]:
+    return [notice.code for notice in table.notices]
+
+
+@ANY_FOLDER
+@given(
+    era=st.sampled_from(ERAS),
+    actor=st.sampled_from(
+        [None, "TaskRunner", "TaskRunnerV1", "main_task", "FullyAsyncTrainer", "VGNd5CWorkerDict_0:0 WorkerDict"]
+    ),
+    colours=st.sampled_from(["new", "old", "none"]),
+    ip=st.sampled_from([None, "10.1.2.3"]),
+    steps=st.lists(st.integers(0, 500), min_size=1, max_size=8, unique=True),
+    bars=st.booleans(),
+    foreign=st.integers(0, 5),
+)
+def test_what_is_written_is_read(
+    tmp_path: Path, era: Era, actor: str | None, colours: Colours, ip: str | None, steps: list[int], bars: bool, foreign: int
+) -> None:
+    log = VerlLog(era=era, actor=actor, colours=colours, ip=ip)
+    for step in sorted(steps):
+        log.foreign(foreign, seed=step)
+        log.metrics(step, training_values(step))
+        if bars:
+            log.bar(step, 500, 60 * step)
+    table = read(log, tmp_path)
+    assert [row.step for row in table.rows] == sorted(steps)
+    assert [row.values for row in table.rows] == [printed(training_values(step), era) for step in sorted(steps)]
+    assert not any(row.truncated or row.attempt for row in table.rows)
+    if bars:
+        assert table.facts.progress == (max(steps), 500)
+        assert table.facts.elapsed_s == {step: 60.0 * step for step in steps}
+
+
+def test_line_numbers_actors_and_size(tmp_path: Path) -> None:
+    log = VerlLog(actor="TaskRunnerV1").foreign(9).metrics(1, training_values(1)).foreign(2).metrics(2, training_values(2))
+    table = read(log, tmp_path)
+    assert [row.line for row in table.rows] == [10, 13]
+    assert {"actor:TaskRunnerV1", "actor:WorkerDict"} <= table.facts.hints
+    assert table.size_bytes == len(log.data)
+    assert len(table.sha256) == 64
+    assert table.path == "run/console.log"
+    assert table.notices == []
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "",
+        "2026-07-30T10:20:08.123Z ",
+        "2026-07-30 10:20:08,123 ",
+        "0: ",
+        "trainer-1  | ",
+        "[FullyAsyncTrainer] ",
+        "Epoch 1/6:   2%|▍         | 1/62 [00:09<09:36,  9.45s/it]",
+        "\rTraining Progress:   1%|          | 1/125 [03:10<6:34:26, 190.86s/it]",
+        "no line end here(TaskRunner pid=1) ",
+        "(vLLMHttpServer pid=1465793) (Worker pid=1467019) ",
+    ],
+)
+def test_what_may_stand_before_a_metric_line(tmp_path: Path, head: str) -> None:
+    log = VerlLog(actor=None).line(head + "step:2 - train/loss:1.00653")
+    assert [(row.step, row.values) for row in read(log, tmp_path).rows] == [(2, {"train/loss": 1.00653})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I think that in step:1 - a/b:3 we must look at both",
+        "step:1 - compute 3:4, then go on",
+        "the answer is 'step:1 - a/b:2.5 - c/d:2'",
+        "decode step: 5, batch 3",
+        "timestep:5 - a/b:1",
+        "training/global_step:64 - training/epoch:1",
+        "step:5",
+        "step=5 - training/global_step:5",
+        "(\"Initial validation metrics: {'val-core/a/reward/mean@1': 0.5, \"",
+    ],
+)
+def test_text_that_merely_mentions_a_step(tmp_path: Path, text: str) -> None:
+    log = VerlLog().line(text).metrics(7, training_values(7))
+    assert [row.step for row in read(log, tmp_path).rows] == [7]
+
+
+def test_a_whole_metric_line_counts_after_any_text(tmp_path: Path) -> None:
+    log = VerlLog(actor=None).line("warning without line end" + metric_body(4, training_values(4)))
+    assert [row.step for row in read(log, tmp_path).rows] == [4]
+
+
+def test_several_lines_of_one_step(tmp_path: Path) -> None:
+    log = VerlLog().metrics(0, {"val-core/a/acc/mean@1": 0.25}).metrics(1, training_values(1))
+    log.metrics(1, {"val-core/a/acc/mean@1": 0.5, "rollouter/validate_time": 12.0})
+    table = read(log, tmp_path)
+    assert [(row.step, row.attempt) for row in table.rows] == [(0, 0), (1, 0), (1, 0)]
+
+
+def test_output_glued_to_the_end(tmp_path: Path) -> None:
+    log = VerlLog()
+    log.metrics(1, training_values(1), end="").bar(1, 9, 50)
+    log.metrics(2, training_values(2), end="").metrics(3, training_values(3), end="")
+    log.line("loading", "WorkerDict", 5).metrics(4, training_values(4))
+    table = read(log, tmp_path)
+    assert [row.values for row in table.rows] == [training_values(step) for step in (1, 2, 3, 4)]
+    assert table.facts.elapsed_s == {1: 50.0}
+    assert codes(table) == ["RR224"]
+    assert "3 step lines" in table.notices[0].message
+
+
+def test_two_unprefixed_steps_in_one_line(tmp_path: Path) -> None:
+    text = metric_body(1, training_values(1)) + metric_body(2, training_values(2)) + "\n"
+    assert [row.values for row in read(text.encode(), tmp_path).rows] == [training_values(1), training_values(2)]
+
+
+@pytest.mark.parametrize("between", ["", "other", "bar"])
+def test_a_line_that_ray_split(tmp_path: Path, between: str) -> None:
+    body = metric_body(2, training_values(2))
+    in_key, in_number = body.index("response_length") + 4, body.index("timing_s/gen:") + 18
+    other = VerlLog().line("INFO something", "WorkerDict", 9) if between == "other" else VerlLog()
+    log = VerlLog().metrics(1, training_values(1))
+    log.split_metrics(2, training_values(2), [in_key, in_number], between=other.text).metrics(3, training_values(3))
+    table = read(log, tmp_path)
+    assert [row.values for row in table.rows] == [training_values(step) for step in (1, 2, 3)]
+    assert [row.line for row in table.rows] == [1, 2, 5 + (between == "other")]
+    assert codes(table) == ["RR223"]
+
+
+def test_a_number_that_may_have_been_split_is_given_up(tmp_path: Path) -> None:
+    body = metric_body(1, training_values(1))
+    log = VerlLog().split_metrics(1, training_values(1), [len(body) - 5]).metrics(2, training_values(2))
+    first, second = read(log, tmp_path).rows
+    assert first.values == {key: value for key, value in training_values(1).items() if key != "perf/throughput"}
+    assert first.truncated
+    assert not second.truncated
+
+
+@pytest.mark.parametrize("width", [80, 100, 121, 160, 200])
+@pytest.mark.parametrize("actor", [None, "TaskRunner"])
+def test_a_line_wrapped_by_a_terminal(tmp_path: Path, width: int, actor: str | None) -> None:
+    log = VerlLog(actor=actor, colours="none")
+    for step in range(1, 30):
+        log.wrapped_metrics(step, training_values(step), width)
+    rows = read(log, tmp_path).rows
+    assert [row.step for row in rows] == list(range(1, 30))
+    whole = 0
+    for row in rows:
+        expected = training_values(row.step)
+        assert row.values.items() <= expected.items()
+        assert row.truncated or row.values == expected
+        whole += row.values == expected
+    assert whole >= 24
+
+
+def test_lines_cut_at_4096_bytes(tmp_path: Path) -> None:
+    log = VerlLog(actor=None)
+    many = {f"val-aux/some/data/source/number_{index}/reward/mean@1": index + 0.123456789 for index in range(90)}
+    for step in range(1, 7):
+        log.cut_metrics(step, {**(many if step % 2 == 0 else {}), **training_values(step)})
+    table = read(log, tmp_path)
+    for row in table.rows:
+        if row.step % 2:
+            assert row.values == training_values(row.step)
+            assert not row.truncated
+        else:
+            assert row.truncated
+            assert "timing_s/step" not in row.values
+            assert 60 < len(row.values) < 90
+            assert row.values.items() <= many.items()
+    assert codes(table) == ["RR220"]
+    assert table.notices[0].message.endswith("steps 2, 4, 6")
+    assert "cut:4096" in table.facts.hints
+
+
+def test_a_line_of_4096_bytes_beside_longer_ones_is_whole(tmp_path: Path) -> None:
+    body = metric_body(1, training_values(1))
+    padded = body.replace(
+        "critic/score/mean", "critic/" + "x" * (4096 - len(body) + len("critic/score/mean") - len("critic/"))
+    )
+    assert len(padded) == 4096
+    log = VerlLog(actor=None).line(padded[:150] + padded[-3946:])
+    longer = VerlLog(actor=None).line(body + "".join(f" - a/b{index}:{index}.5" for index in range(400)))
+    alone = read(log, tmp_path)
+    assert codes(alone) in (["RR220"], [])
+    both = read(VerlLog().raw(log.text + longer.text), tmp_path)
+    assert not any(row.truncated for row in both.rows)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_log_that_stops_anywhere_gives_no_value_that_was_not_printed(tmp_path: Path, era: Era) -> None:
+    log = VerlLog(era=era).metrics(1, training_values(1))
+    whole = len(log.data)
+    log.metrics(2, training_values(2))
+    data = log.data
+    expected = printed(training_values(2), era)
+    for end in range(whole, len(data)):
+        rows = read(data[:end], tmp_path).rows
+        assert rows[0].values == printed(training_values(1), era)
+        for row in rows[1:]:
+            assert row.step == 2
+            assert row.values.items() <= expected.items()
+            assert row.truncated or row.values == expected
+    assert len(read(data[:-1], tmp_path).rows[1].values) >= len(expected) - 1
+
+
+def test_a_cut_line_without_a_value_is_counted(tmp_path: Path) -> None:
+    table = read(VerlLog().metrics(1, training_values(1)).raw("step:2 - timing_s/ste"), tmp_path)
+    assert [row.step for row in table.rows] == [1]
+    assert codes(table) == ["RR221"]
+    assert "steps 2" in table.notices[0].message
+
+
+def test_three_decimals_are_told(tmp_path: Path) -> None:
+    log = VerlLog(era="fixed3")
+    for step in range(1, 4):
+        log.metrics(step, training_values(step))
+    assert codes(read(log, tmp_path)) == ["RR227"]
+
+
+def test_restarts(tmp_path: Path) -> None:
+    log = VerlLog()
+    for step in (1, 2, 3, 4):
+        log.metrics(step, training_values(step)).bar(step, 9, 100 * step)
+    log.config_dump(small_config()).resume(2)
+    for step in (3, 4, 5):
+        log.metrics(step, training_values(step, seed=1)).bar(step, 9, 100 * (step - 2))
+    table = read(log, tmp_path)
+    assert [(row.step, row.attempt) for row in table.rows] == [(1, 0), (2, 0), (3, 0), (4, 0), (3, 1), (4, 1), (5, 1)]
+    assert table.facts.resumed_from == [2]
+    assert table.facts.elapsed_s == {1: 100.0, 2: 200.0, 3: 500.0, 4: 600.0, 5: 700.0}
+    assert [(notice.code, notice.message) for notice in table.notices] == [("RR225", "the log holds 1 restart, at step 3")]
+
+
+def test_resumed_by_parameter_version_in_fully_async(tmp_path: Path) -> None:
+    log = VerlLog(actor="FullyAsyncTrainer").metrics(4, training_values(4))
+    log.line("[FullyAsyncTrainer] Setting global step to 12, current_param_version to 3")
+    log.line("Resuming from checkpoints/p/e/global_step_12").metrics(4, training_values(4, seed=1))
+    table = read(log, tmp_path)
+    assert table.facts.resumed_from == [3]
+    assert [row.attempt for row in table.rows] == [0, 1]
+
+
+def test_the_configuration_dump_and_the_command(tmp_path: Path) -> None:
+    log = VerlLog(actor=None).line(
+        "+ python3 -m verl.trainer.main_ppo data.train_batch_size=512 +trainer.extra=1e-6 'trainer.logger=[console,wandb]' ~critic"
+    )
+    log.actor = "TaskRunner"
+    log.line("ray init kwargs: {'num_cpus': None}").config_dump(small_config()).metrics(1, training_values(1))
+    table = read(log, tmp_path)
+    values = {key: value.value for key, value in table.config.items()}
+    assert values == {**flat(small_config()), "trainer.extra": 1e-06, "trainer.logger": ["console", "wandb"]}
+    assert table.config["trainer.extra"].origin == "run/console.log:1"
+    assert "main:verl.trainer.main_ppo" in table.facts.hints
+
+
+def test_a_configuration_that_changes_at_a_restart(tmp_path: Path) -> None:
+    log = VerlLog().config_dump(small_config()).metrics(1, training_values(1))
+    log.config_dump(small_config(data__train_batch_size=512)).metrics(2, training_values(2))
+    table = read(log, tmp_path)
+    assert table.config["data.train_batch_size"].value == 512
+    assert [row.attempt for row in table.rows] == [0, 1]
+    assert "RR229" in codes(table)
+    assert "data.train_batch_size" in next(notice.message for notice in table.notices if notice.code == "RR229")
+
+
+def test_an_incomplete_dump_keeps_what_was_read(tmp_path: Path) -> None:
+    lines = VerlLog().config_dump(small_config()).text.splitlines(keepends=True)
+    table = read(VerlLog().raw("".join(lines[:10])).metrics(1, training_values(1)), tmp_path)
+    assert codes(table) == ["RR228"]
+    values = {key: value.value for key, value in table.config.items()}
+    assert values
+    assert values.items() <= flat(small_config()).items()
+    assert [row.step for row in table.rows] == [1]
+
+
+def test_facts_of_a_crash(tmp_path: Path) -> None:
+    log = VerlLog().line("[2026-07-30 10:20:08,779] start", "WorkerDict", 7)
+    log.traceback("\x1b[31mtorch.OutOfMemoryError: CUDA out of memory.\x1b[0m").traceback("RuntimeError: later")
+    table = read(log, tmp_path)
+    assert table.facts.tracebacks == 2
+    assert table.facts.first_error == (5, "torch.OutOfMemoryError: CUDA out of memory.")
+    assert table.facts.started_at == "2026-07-30T10:20:08"
+    assert table.rows == []
+
+
+def test_facts_of_a_good_end(tmp_path: Path) -> None:
+    log = VerlLog().bar(0, 2, 0).metrics(1, training_values(1)).bar(1, 2, 63).metrics(2, training_values(2))
+    log.bar(2, 2, 3723, end="").bar(2, 2, 3724).line("'Final validation metrics: None'")
+    log.traceback("RuntimeError: DataLoader worker (pid 3) is killed by signal: Killed.")
+    log.line("Worker exit detail: Exit code: 1", "raylet", 1).raw("RUN_RC=0\n")
+    facts = read(log, tmp_path).facts
+    assert facts.progress == (2, 2)
+    assert facts.elapsed_s == {0: 0.0, 1: 63.0, 2: 3723.0}
+    assert facts.final_validation
+    assert facts.exit_code == 0
+
+
+def test_old_stub_lines_give_a_notice_and_no_rows(tmp_path: Path) -> None:
+    log = VerlLog(colours="none", actor=None).line("python3 -m verl.trainer.main_ppo")
+    log.line("(TaskRunner pid=1) step=0 - training/global_step:1 - training/epoch:0")
+    log.line("(TaskRunner pid=1) 'critic/score/mean': 0.1").line("(TaskRunner pid=1) 'actor/loss': 0.2")
+    table = read(log, tmp_path)
+    assert table.rows == []
+    assert [(notice.code, notice.where) for notice in table.notices] == [("RR226", "run/console.log:2")]
+
+
+def test_fully_async_numbers_beside_the_metric_lines(tmp_path: Path) -> None:
+    log = VerlLog(actor="FullyAsyncTrainer")
+    for version in (1, 2):
+        log.line(
+            "[FullyAsyncTrainer] Loop collection completed: 128/128 samples, total wait time: 12.50 seconds. mq_len: 3"
+        ).line(
+            "[FullyAsyncTrainer] _fit_update_weights, timing_s/param_sync: 7.3100 seconds "
+            f"self.current_param_version: {version}"
+        )
+        if version == 1:
+            log.metrics(version, training_values(version))
+    table = read(log, tmp_path)
+    assert [(row.step, row.values) for row in table.rows[1:]] == [
+        (1, {"console/param_sync_s": 7.31, "console/queue_wait_s": 12.5, "console/queue_samples": 3.0})
+    ]
+
+
+def full_log() -> VerlLog:
+    log = VerlLog(era="mixed", actor="TaskRunnerV1").line("2026-07-30 10:20:08 start").foreign(30)
+    log.config_dump(small_config(), between={3: VerlLog().foreign(5).text})
+    for step in range(1, 40):
+        log.foreign(step % 7, seed=step)
+        if step % 5 == 0:
+            log.split_metrics(step, training_values(step), [170, 300], between=VerlLog().foreign(2).text)
+        elif step % 7 == 0:
+            log.metrics(step, training_values(step), end="")
+        else:
+            log.metrics(step, training_values(step))
+        log.bar(step, 40, 50 * step)
+    return log.resume(30).metrics(31, training_values(31, 1)).traceback("KeyError: 'x'")
+
+
+@pytest.mark.parametrize("chunk", [700, 1024, 4096, 10_007, 65_536])
+def test_where_the_chunks_end_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    log = full_log()
+    whole = read(log, tmp_path)
+    assert len(whole.rows) == 40
+    monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
+    monkeypatch.setattr(console, "_PREAMBLE_BYTES", 500)
+    monkeypatch.setattr(console, "_LOOK_AHEAD", {"dump": 16_000, "traceback": 2000, "step": 3000})
+    monkeypatch.setattr(console, "_LOOK_AHEAD_OTHERS", 500)
+    pieces = read(log, tmp_path)
+    assert pieces.rows == whole.rows
+    assert pieces.config == whole.config
+    assert pieces.notices == whole.notices
+    assert pieces.sha256 == whole.sha256
+    for name in ("tracebacks", "first_error", "progress", "elapsed_s", "resumed_from"):
+        assert getattr(pieces.facts, name) == getattr(whole.facts, name), name
+
+
+def test_gzip_is_transparent(tmp_path: Path) -> None:
+    log = full_log()
+    plain, packed = read(log, tmp_path), read(gzip.compress(log.data), tmp_path, "console.log.gz")
+    assert packed.rows == plain.rows
+    assert packed.config == plain.config
+    assert packed.sha256 != plain.sha256
+
+
+def test_a_gzip_stream_that_ends_early(tmp_path: Path) -> None:
+    packed = gzip.compress(full_log().data)
+    table = read(packed[: len(packed) // 2], tmp_path, "console.log.gz")
+    assert 0 < len(table.rows) < 40
+    assert "RR230" in codes(table)
+
+
+def test_an_empty_log(tmp_path: Path) -> None:
+    with pytest.raises(RlreportError) as caught:
+        read(b"", tmp_path)
+    assert caught.value.exit_code == 3
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["RR203"]
+
+
+def test_a_file_without_line_ends_is_read_in_bounded_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "CHUNK_BYTES", 50_000)
+    monkeypatch.setattr(console, "_MAX_CARRY", 100_000)
+    monkeypatch.setattr(console, "_PREAMBLE_BYTES", 1000)
+    bars = "".join(VerlLog().bar(step, 9999, step, end="").text for step in range(1, 3000))
+    table = read(bars.encode(), tmp_path)
+    assert table.facts.progress == (2999, 9999)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damage_never_raises_and_cut_files_give_no_new_values(tmp_path: Path, seed: int) -> None:
+    random_ = random.Random(seed)
+    data = full_log().data
+    printed_values = {(row.step, key, value) for row in read(data, tmp_path).rows for key, value in row.values.items()}
+    cut = read(data[: random_.randrange(1, len(data))], tmp_path)
+    assert {(row.step, key, value) for row in cut.rows for key, value in row.values.items()} <= printed_values
+    damaged = bytearray(data)
+    for _ in range(random_.randrange(1, 30)):
+        at = random_.randrange(len(damaged))
+        kind = random_.randrange(4)
+        if kind == 0:
+            del damaged[at : at + random_.randrange(300)]
+        elif kind == 1:
+            damaged[at:at] = damaged[at // 2 : at // 2 + random_.randrange(2000)]
+        elif kind == 2:
+            damaged[at : at + 3] = b"\0\0\0"
+        else:
+            damaged[at] = random_.randrange(256)
+    read(bytes(damaged), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "found"),
+    [
+        (VerlLog().metrics(1, training_values(1)).data, "a", True),
+        (b"Training Progress:   0%|", "a.out", True),
+        (b"+ python3 -m verl.trainer.main_ppo", "slurm-1.out", True),
+        (b"(TaskRunner pid=1) hello", "x.log", True),
+        (b"/opt/verl/trainer/main_ppo.py:181: UserWarning", "x.log", True),
+        (b"epoch=1 loss=0.42\n", "x.log", False),
+        (b"(TrainingActor pid=77) Global step 1: {'policy_loss': 0.01}", "x.log", False),
+        (VerlLog().metrics(1, training_values(1)).data, "notes.md", False),
+        (b"\0\1\2\3" * 100, "x.log", False),
+        (b"", "x.log", False),
+    ],
+)
+def test_sniffing(tmp_path: Path, head: bytes, name: str, found: bool) -> None:
+    path = tmp_path / name
+    path.write_bytes(head)
+    assert ConsoleCollector().sniff(path, head[:65536]) is found
+
+
+def test_sniffing_looks_further_into_logs(tmp_path: Path) -> None:
+    data = b"some preamble of another program\n" * 4000 + VerlLog().metrics(1, training_values(1)).data
+    (tmp_path / "x.log").write_bytes(data)
+    assert ConsoleCollector().sniff(tmp_path / "x.log", data[:65536])
