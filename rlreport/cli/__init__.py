@@ -49,11 +49,10 @@ def cli() -> None:
 def main() -> None:
     """The console script: every error a user can mend is one message a problem, never a traceback."""
     try:
-        cli(standalone_mode=False)
+        # Outside of its standalone mode click gives the code of an Exit back instead of raising it.
+        sys.exit(cli(standalone_mode=False) or 0)
     except RlreportError as error:
         click.echo(str(error), err=True)
-        sys.exit(error.exit_code)
-    except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.Abort:
         click.echo("stopped", err=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rlreport.collectors.flatten import dotted, flatten, origin_of
+from rlreport.collectors.flatten import Path, dotted, flatten, origin_of
 from rlreport.collectors.pprinted import DesyncError, PprintReader
 from rlreport.collectors.text import ACTOR_PREFIX, Line, strip_prefixes, take_apart
 from rlreport.run.raw import ConfigValue
@@ -72,7 +72,7 @@ def read_dump(buffer: bytes, position: int, line_start: int, line_number: int, d
     for path, value in flatten(tree):
         found = origin_of(path, reader.lines.get)
         config[dotted(path)] = ConfigValue(value, f"{display}:{line_number if found is None else found}")
-    lost = tuple(dotted(path) for path in reader.lost)
+    lost = tuple(dict.fromkeys(dotted(_mapping_key(path)) for path in reader.lost))
     skipped = foreign if reader.finished else 0
     return ConfigDump(config, reader.finished, lost, skipped, last - line_number + 1, head.actor)
 
@@ -80,6 +80,13 @@ def read_dump(buffer: bytes, position: int, line_start: int, line_number: int, d
 def _belongs(line: Line, head: Line, reader: PprintReader) -> bool:
     """Whether a line may be part of the dump: of the same process, or without a prefix within a wrapped line."""
     return line.pid == head.pid or (line.pid is None and reader.in_line)
+
+
+def _mapping_key(path: Path) -> Path:
+    """The path without the positions within a list that it ends with."""
+    while path and isinstance(path[-1], int):
+        path = path[:-1]
+    return path
 
 
 def _own_text(body: str) -> str:

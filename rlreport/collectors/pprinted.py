@@ -25,6 +25,10 @@ _SPLIT_REST = re.compile(r"[\w.+\-]+(?=\s*[,}\])])")
 _PAIRS = {"{": "}", "[": "]", "(": ")"}
 _WORDS = {"True": True, "False": False, "None": None}
 
+#: After so many keys in order, order is taken to be the rule.
+_ORDERED = 4
+_NEVER = 10**9
+
 #: Stands for a value that could not be read.
 LOST = object()
 
@@ -70,6 +74,8 @@ class PprintReader:
         self._split = False
         self._base = 0
         self._aligned: bool | None = None
+        self._in_order = 0
+        self._missing = False
 
     @property
     def in_line(self) -> bool:
@@ -107,6 +113,9 @@ class PprintReader:
                 return False
             body = body[:end]
             self._consume(body, number)
+        if self._missing:
+            self._restore(state)
+            raise DesyncError
         if self._open_text:
             self._before_open = state
             self._base += end
@@ -173,9 +182,8 @@ class PprintReader:
             return True
         if column == expected:
             return True
-        if any(frame.column == column for frame in self._stack[:-1]):
-            raise DesyncError
-        return False
+        self._missing = any(frame.column == column for frame in self._stack[:-1])
+        return self._missing
 
     def _accept(self, token: re.Match[str], number: int, column: int) -> bool:
         """Apply one token; False when it cannot stand here."""
@@ -199,6 +207,7 @@ class PprintReader:
         if token["string"] and text is None:
             return False
         if frame.expect == "key" and text is not None:
+            self._check_order(frame.key, text)
             frame.key = text
             frame.expect = "colon"
             frame.column = column if frame.column is None else frame.column
@@ -218,6 +227,17 @@ class PprintReader:
             frame.value = _WORDS[token["word"]] if token["word"] else _number(token["number"])
         frame.expect = "comma"
         return True
+
+    def _check_order(self, before: str | int, key: str) -> None:
+        """Keys come sorted. When that was so for a while, a key that is not in order means that lines are missing."""
+        if before == "" or not isinstance(before, str):
+            return
+        if key > before:
+            self._in_order += 1
+        elif self._in_order >= _ORDERED:
+            self._missing = True
+        else:
+            self._in_order = -_NEVER
 
     def _open(self, bracket: str, frame: _Frame | None) -> bool:
         if frame is not None and frame.expect != "value":
@@ -265,11 +285,13 @@ class PprintReader:
 
     def _save(self) -> tuple[Any, ...]:
         frames = [frame.copy() for frame in self._stack]
-        return frames, self._root, self.finished, dict(self.lines), list(self.lost), self._split, self._base, self._aligned
+        layout = (self._split, self._base, self._aligned, self._in_order)
+        return frames, self._root, self.finished, dict(self.lines), list(self.lost), layout
 
     def _restore(self, state: tuple[Any, ...]) -> None:
-        self._stack, self._root, self.finished, self.lines, self.lost, self._split, self._base, self._aligned = state
-        self._open_text, self._before_open = "", ()
+        self._stack, self._root, self.finished, self.lines, self.lost, layout = state
+        self._split, self._base, self._aligned, self._in_order = layout
+        self._open_text, self._before_open, self._missing = "", (), False
 
 
 def _build(frame: _Frame) -> Any:

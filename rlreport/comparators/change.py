@@ -38,7 +38,8 @@ def compare_config(
 
     Returns:
         The verdict (`identical`, `single`, `coupled`, `undeclared`, `confounded`, `unknown`), the differences and why the
-        runs may not be compared. A side without configuration, or with a partial one, never gives a clean verdict.
+        runs may not be compared. A side without configuration, or with a partial one against a whole one, never gives a
+        clean verdict; two partial ones are judged by what they give, and the result says that they are partial.
     """
     waivers = waivers or {}
     if not baseline.config or not variant.config:
@@ -56,7 +57,7 @@ def compare_config(
     verdict = _verdict(moved)
     if any(partial):
         notices.append(_partial_notice(partial))
-        if verdict in ("identical", "single", "coupled"):
+        if not all(partial) and verdict in ("identical", "single", "coupled"):
             verdict = "unknown"
     if declared and not moved and verdict == "identical":
         notices.append(Notice("RR403", f"{', '.join(declared)} was declared to change, but no knob differs"))
@@ -79,6 +80,7 @@ def compare_config(
         n_equal=comparison.n_equal,
         n_differing=comparison.n_differing,
         blocking=_blocking(ranked),
+        partial=any(partial),
         notices=tuple(notices),
     )
 
@@ -89,7 +91,7 @@ def _unknown(baseline: Run, variant: Run) -> Change:
         f"the configuration of {' and '.join(sides)} is not known, so nothing can be said about what changed; add its "
         ".hydra folder or the log with the printed configuration to the sources"
     )
-    return Change("unknown", (), (), (), (), (), 0, 0, (), (Notice("RR401", message),))
+    return Change("unknown", (), (), (), (), (), 0, 0, notices=(Notice("RR401", message),))
 
 
 def _declare(comparison: Comparison, declared: Sequence[str], waivers: Mapping[str, str]) -> list[Notice]:
@@ -182,9 +184,7 @@ def _difference(entry: Entry) -> KnobDifference:
 def _partial_notice(partial: Sequence[bool]) -> Notice:
     sides = [side for side, lacking in zip(("baseline", "variant"), partial, strict=True) if lacking]
     subject = "configurations of both runs are" if len(sides) > 1 else f"configuration of the {sides[0]} is"
-    message = (
-        f"the {subject} partial: keys that are not listed are not known to be equal, so the change cannot be called clean"
-    )
+    message = f"the {subject} known in part: what the sources and the manifest do not give is not known to be equal"
     return Notice("RR405", message)
 
 

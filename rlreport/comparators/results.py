@@ -157,7 +157,8 @@ class Change:
 
     `short_list` are the differences a reader must see, most important first; `differences` all that are not folded and not
     of class identity; `identity` those that do not matter; `n_equal` counts equal keys. `blocking` lists in words why the
-    runs may not be compared (empty when they may).
+    runs may not be compared (empty when they may). `partial` says that a side's
+    configuration is known in part only.
     """
 
     verdict: ChangeVerdict
@@ -169,6 +170,7 @@ class Change:
     n_equal: int
     n_differing: int
     blocking: tuple[str, ...] = ()
+    partial: bool = False
     notices: tuple[Notice, ...] = ()
 
 

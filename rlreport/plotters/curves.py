@@ -159,7 +159,8 @@ def _y_scale(panels: Sequence[CurvePanel]) -> Scale:
     series = [one for panel in panels for one in panel.series]
     core = [to_array(one.smoothed if one.smoothed is not None else one.y) for one in series]
     raw = [to_array(one.y) for one in series]
-    limits = robust_limits(core, raw)
+    # The beginning of training lies far from the rest and is no outlier: only what is far beyond all of it is.
+    limits = robust_limits(core, raw, reach=4.0, gap=9.0)
     strip = STRIP_IN / _AXES_HEIGHT_IN
     limits = padded(limits, low_share=strip * limits.clips_low, high_share=strip * limits.clips_high)
     known = any(finite(array).size for array in (*core, *raw))
@@ -271,4 +272,4 @@ def _reading_entries(cells: Sequence[_Cell]) -> list[Entry]:
         if off_scale:
             farthest = f"{fmt.number(off_scale[0].value)} {cell.panel.unit}".rstrip()
             entries.append(off_scale_entry(off_scale, farthest, "value"))
-    return entries
+    return list(dict.fromkeys(entries))

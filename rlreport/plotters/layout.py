@@ -23,7 +23,7 @@ KEY_GAP_IN = 0.07
 ENTRY_GAP_IN = 0.22
 _HALF_CAPITAL = 0.36  # half the height of capitals and digits, as a share of the size; near enough for all text families
 Align = Literal["left", "center", "right"]
-KeyKind = Literal["line", "marker", "band", "swatch", "idle", "arrow", "tick"]
+KeyKind = Literal["line", "marker", "band", "swatch", "idle", "arrow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +183,6 @@ def _key_artists(key: Key, x: float, y: float) -> list[Artist]:
         if not key.marker:
             return [line]
         return [line, Line2D([centre], [y], linestyle="none", marker=key.marker, markersize=4.2, color=key.colour)]
-    if key.kind == "tick":
-        bar = Line2D([x, right], [y, y], color=key.colour, linewidth=2.6, solid_capstyle="butt")
-        return [bar, Line2D([centre], [y], linestyle="none", marker="o", markersize=5, color=key.colour)]
     if key.kind in ("marker", "arrow"):
         face = "none" if key.hollow else key.colour
         marker = Line2D([centre], [y], linestyle="none", marker=key.marker or "v", markersize=4.6, markeredgewidth=0.9)

@@ -14,7 +14,7 @@ from rlreport.plotters.text import line_height_in, run_label, width_in, wrap
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MOST_TEXT_IN = 1.5
+_MOST_TEXT_IN = 1.68
 _LEADER_IN = 0.16
 _GAP_IN = 0.07
 

@@ -61,18 +61,19 @@ def within(values: Array, limits: Limits) -> Array:
     return np.where(inside, values, np.nan)
 
 
-def robust_limits(core: Sequence[Array], others: Sequence[Array] = (), *, reach: float = 1.6) -> Limits:
+def robust_limits(core: Sequence[Array], others: Sequence[Array] = (), *, reach: float = 1.6, gap: float = 1.0) -> Limits:
     """Limits that show all of the data but a few values far away from the bulk of it.
 
     The bulk is `core` without its outliers: at most 4 values (or 3 %, but never more than a tenth) that are parted from the
-    rest by a gap wider than the rest is high. Others are shown when they lie within `reach` times the height of the bulk,
-    or within 40 % of its level; farther ones stay outside when they are few (4, or 3 %). Many of them are no outliers but
-    a part of the story.
+    rest by a gap wider than `gap` times the height of the rest. Others are shown when they lie within `reach` times the
+    height of the bulk, or within 40 % of its level; farther ones stay outside when they are few (4, or 3 %). Many of them
+    are no outliers but a part of the story.
 
     Args:
         core: What the figure is about (values in the window), one array a run. An empty core means that all is core.
         others: What else is drawn (values left out).
         reach: How far beyond the bulk others are shown in any case, as a multiple of its height.
+        gap: How wide the gap to an outlier of the core must be, as a multiple of the height of the rest.
 
     Returns:
         The limits without margin; 0 to 1 when nothing is known.
@@ -83,7 +84,9 @@ def robust_limits(core: Sequence[Array], others: Sequence[Array] = (), *, reach:
     if not everything:
         return Limits(0.0, 1.0)
     values = np.sort(np.concatenate(everything))
-    bulk = _without_outliers(np.sort(np.concatenate([finite(array) for array in core if finite(array).size] or everything)))
+    bulk = _without_outliers(
+        np.sort(np.concatenate([finite(array) for array in core if finite(array).size] or everything)), gap
+    )
     low, high = float(bulk[0]), float(bulk[-1])
     shown_beyond = max(reach * _height(low, high), 0.4 * max(abs(low), abs(high)))
     floor, ceiling = low - shown_beyond, high + shown_beyond
@@ -94,17 +97,17 @@ def robust_limits(core: Sequence[Array], others: Sequence[Array] = (), *, reach:
     return Limits(first, last, clips_low=bool(values[0] < first), clips_high=bool(values[-1] > last))
 
 
-def _without_outliers(ordered: Array) -> Array:
-    """Ascending values without the few at either end that a gap wider than all the rest parts from it."""
+def _without_outliers(ordered: Array, gap: float) -> Array:
+    """Ascending values without the few at either end that a wide gap parts from the rest."""
     allowed = min(max(4, int(0.03 * ordered.size)), ordered.size // 10)
     start, end = 0, int(ordered.size)
     for _side in range(2):  # the lower end is judged again when the upper one has been cut
         for cut in range(allowed - start - (ordered.size - end), 0, -1):
-            if ordered[start + cut] - ordered[start + cut - 1] > _height(ordered[start + cut], ordered[end - 1]):
+            if ordered[start + cut] - ordered[start + cut - 1] > gap * _height(ordered[start + cut], ordered[end - 1]):
                 start += cut
                 break
         for cut in range(allowed - start - (ordered.size - end), 0, -1):
-            if ordered[end - cut] - ordered[end - cut - 1] > _height(ordered[start], ordered[end - cut - 1]):
+            if ordered[end - cut] - ordered[end - cut - 1] > gap * _height(ordered[start], ordered[end - cut - 1]):
                 end -= cut
                 break
     return ordered[start:end]

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rlreport.plotters.scale import Array
 
 OUTSIDE = "outside window"
+_STRETCH_CAUSES = ("warm-up", OUTSIDE)  # causes of steps in a row; the others are of single steps
 _AXES_HEIGHT_IN = 2.0
 _EDGE_IN = 0.04
 _CELL_PT = 2.5  # markers nearer than this hide each other
@@ -144,12 +145,12 @@ def _run_label(series: ThroughputSeries, lane: _Lane, y: Scale) -> RunLabel:
 def _draw_lane(axes: Axes, box: Box, lane: _Lane, x: Scale, y: Scale, *, few: bool) -> None:
     series, look = lane.series, lane.look
     strong = (0.85 if few else 0.55) if series.window else 0.6
-    kept, left_out = within(lane.kept, y.limits), within(lane.left_out, y.limits)
+    kept = within(lane.kept, y.limits)
     bridges = _bridges(lane.steps, kept)
     draw_line(axes, box, *bridges, colour=look.colour, width_pt=0.5, alpha=0.5, dots=False, column_pt=0)
     column_pt = 1.0 if few else 2.0
     draw_line(axes, box, lane.steps, kept, colour=look.colour, width_pt=0.9, alpha=strong, column_pt=column_pt)
-    draw_line(axes, box, lane.steps, left_out, colour=look.colour, width_pt=0.5, alpha=0.5, dots=False)
+    draw_line(axes, box, *_stretches(lane, y.limits), colour=look.colour, width_pt=0.5, alpha=0.5, dots=False)
     if series.window is not None and series.mean is not None:
         first, last = series.window[0] - 0.5, series.window[1] + 0.5
         if series.ci_low is not None and series.ci_high is not None:
@@ -173,6 +174,16 @@ def _draw_lane(axes: Axes, box: Box, lane: _Lane, x: Scale, y: Scale, *, few: bo
             markerfacecolor="none",
             clip_on=False,
         )
+
+
+def _stretches(lane: _Lane, limits: Limits) -> tuple[Array, Array]:
+    """The values of the stretches left out, before and after the window, as lines that pass over single steps left out."""
+    import numpy as np
+
+    causes = [lane.causes.get(step) for step in lane.series.steps]
+    chosen = [i for i, cause in enumerate(causes) if cause is None or cause in _STRETCH_CAUSES]
+    values = np.where(np.isfinite(lane.kept), np.nan, lane.left_out)
+    return lane.steps[chosen], within(values, limits)[chosen]
 
 
 def _bridges(x: Array, y: Array) -> tuple[Array, Array]:
@@ -235,9 +246,11 @@ def _cause_steps(lanes: Sequence[_Lane], cause: str) -> str:
     steps = [sorted(step for step, why in lane.causes.items() if why == cause) for lane in lanes]
     having = [found for found in steps if found]
     if all(found == having[0] for found in having[1:]):
-        text = f"step{'s' if len(having[0]) > 1 else ''} {fmt.steps(having[0], most=4)}"
+        told = fmt.steps(having[0], most=4)
+        regular = "every" in told or told.count(",") < 2
+        text = f"step{'s' if len(having[0]) > 1 else ''} {told}" if regular else fmt.plural(len(having[0]), "step")
         if len(having) == len(lanes):
-            return text
+            return text if regular or len(lanes) == 1 else f"{text} a run"
         if len(having) == 1:
             return f"{text} ({role_name(next(lane.series.role for lane, found in zip(lanes, steps, strict=True) if found))})"
     counts = sorted({len(found) for found in steps})

@@ -111,6 +111,7 @@ def _comparison(comparison: ComparisonResult) -> dict[str, Any]:
                 for fold in change.folded
             ],
             "identity": [difference.key for difference in change.identity],
+            "partial": change.partial,
             "n_equal": change.n_equal,
             "n_differing": change.n_differing,
         },

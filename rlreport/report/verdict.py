@@ -112,6 +112,8 @@ def badges(analysis: Analysis) -> tuple[Badge, ...]:
         who = analysis.runs[comparison.variant_id].run.label if many else ""
         found.append(badge(THROUGHPUT_BADGES[comparison.throughput.headline.verdict], who))
         found.append(badge(CHANGE_BADGES[comparison.change.verdict], fmt.join_words(comparison.change.classes)))
+        if comparison.change.partial:
+            found.append(Badge("configuration known in part", "warn"))
         for quality in comparison.quality:
             if quality.metric == "quality.reward_mean" and quality.verdict != "not-comparable":
                 margin = "" if quality.margin is None else f" within ±{fmt.number(quality.margin, 2)}"

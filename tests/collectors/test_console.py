@@ -207,17 +207,17 @@ def test_lines_cut_at_4096_bytes(tmp_path: Path) -> None:
 
 
 def test_a_line_of_4096_bytes_beside_longer_ones_is_whole(tmp_path: Path) -> None:
-    body = metric_body(1, training_values(1))
-    padded = body.replace(
-        "critic/score/mean", "critic/" + "x" * (4096 - len(body) + len("critic/score/mean") - len("critic/"))
-    )
-    assert len(padded) == 4096
-    log = VerlLog(actor=None).line(padded[:150] + padded[-3946:])
-    longer = VerlLog(actor=None).line(body + "".join(f" - a/b{index}:{index}.5" for index in range(400)))
-    alone = read(log, tmp_path)
-    assert codes(alone) in (["RR220"], [])
-    both = read(VerlLog().raw(log.text + longer.text), tmp_path)
-    assert not any(row.truncated for row in both.rows)
+    values = {f"a/number_{index}": index + 0.1234 for index in range(170)}
+    body = metric_body(1, values)
+    body += f" - a/{'x' * (4096 - len(body) - len(' - a/:0.5'))}:0.5"
+    assert len(body) == 4096
+    alone = read(VerlLog(actor=None).line(body), tmp_path)
+    assert codes(alone) == ["RR220"]
+    assert alone.rows[0].values == values
+    longer = metric_body(2, {**values, **{f"b/number_{index}": index + 0.5 for index in range(100)}})
+    both = read(VerlLog(actor=None).line(body).line(longer), tmp_path)
+    assert codes(both) == []
+    assert [len(row.values) for row in both.rows] == [171, 270]
 
 
 @pytest.mark.parametrize("era", ERAS)

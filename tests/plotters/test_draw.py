@@ -13,10 +13,22 @@ from xml.etree import ElementTree
 import matplotlib
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
-from support.figure_specs import LONG_LABELS, hostile, realistic, reward_figure, throughput, throughput_series, words
+from support.figure_specs import (
+    LONG_LABELS,
+    hostile,
+    ratio,
+    realistic,
+    reward_figure,
+    row,
+    throughput,
+    throughput_series,
+    words,
+)
 
 from rlreport.plotters import fonts
 from rlreport.plotters.draw import DRAWINGS, draw, drawing_notices
@@ -194,6 +206,15 @@ def test_missing_glyphs_are_told_and_not_drawn_as_boxes(monkeypatch: pytest.Monk
 
 def test_no_notice_when_all_can_be_drawn() -> None:
     assert all(drawing_notices(spec) == () for spec in realistic().values())
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.text(max_size=30), st.floats(-1e300, 1e300), st.integers(0, 20))
+def test_any_name_value_and_role_is_drawn(name: str, value: float, role: int) -> None:
+    # Matplotlib warns of a glyph that it cannot draw, and here a warning is an error.
+    series = dataclasses.replace(throughput_series(name, role, n=9), values=(value,) * 9, mean=value, mean_text=name)
+    ElementTree.fromstring(draw(throughput(series, unit=name), format="svg"))
+    ElementTree.fromstring(draw(ratio(row(name, role, value, abs(value), name)), format="svg"))
 
 
 def test_a_dollar_sign_is_a_dollar_sign() -> None:

@@ -115,6 +115,22 @@ class TestThroughput:
         assert sum(text.startswith("step ") and ": " in text for text in texts(figure)) == 5
         assert any(text.startswith("off the scale: 5 steps, the farthest step 77 at 4") for text in texts(figure))
 
+    def test_the_line_outside_the_window_passes_over_single_steps(self) -> None:
+        series = throughput_series("r", 0, n=60)
+        kept = tuple(keep and step <= 30 for step, keep in zip(series.steps, series.kept, strict=True))
+        figure = drawn(throughput(dataclasses.replace(series, kept=kept, window=(7, 30))))
+        (axes,) = figure.axes
+        known = [
+            [x for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True) if math.isfinite(y)] for line in lines(axes)
+        ]
+        (outside,) = [steps for steps in known if 59.0 in steps]
+        assert outside == [*range(1, 7), *(step for step in range(31, 60) if step != 40)]
+        assert "outside window: steps 31 to 39, 41 to 59" in texts(figure)
+
+    def test_steps_without_a_pattern_are_counted(self) -> None:
+        series = throughput_series("r", 0, n=60, outliers={13: 0.8, 15: 0.8, 31: 0.8, 36: 0.8})
+        assert "checkpoint: 4 steps" in texts(drawn(throughput(series)))
+
     def test_a_run_without_a_window_is_drawn_whole_and_says_so(self) -> None:
         figure = drawn(hostile()["no window"])
         (axes,) = figure.axes

@@ -56,6 +56,13 @@ def test_a_curve_that_rises_once_is_not_clipped() -> None:
     assert robust_limits([rising]) == Limits(0.0, 1.0)
 
 
+def test_how_far_an_outlier_must_be_can_be_asked_for() -> None:
+    values = to_array([0.2, *(0.7 + i / 1000 for i in range(60))])  # the accuracy before training, and after
+    assert robust_limits([values]) == Limits(0.7, pytest.approx(0.759), clips_low=True)
+    # the gap of 0.5 is 6.6 times the height of the rest, a tenth of its level
+    assert robust_limits([values], gap=7.0, reach=7.0) == Limits(0.2, pytest.approx(0.759))
+
+
 def test_few_values_are_never_clipped() -> None:
     assert robust_limits([to_array([1.0, 2.0, 100.0])]) == Limits(1.0, 100.0)
 
