@@ -81,7 +81,7 @@ def decode_json(raw: bytes) -> Any:
     """A JSON value; NaN and Infinity are accepted as Python writes them. None when the text is not JSON."""
     try:
         return msgspec.json.decode(raw)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         pass
     try:
         return json.loads(raw)

@@ -34,6 +34,10 @@ _SCALAR_TYPES: dict[int, tuple[str, str]] = {
 }
 
 
+#: Some versions of the writer replace the "@" of validation metrics (source: torch/utils/tensorboard/summary.py, _clean_tag).
+_CLEANED = re.compile(r"(?<=/)(mean|std|maj|best|worst)_(\d+)(?=/|$)")
+
+
 @dataclass(slots=True)
 class _EventFile:
     """One file: its scalars (step, tag, value, wall time) in file order, the time range of its events, what was damaged."""
@@ -125,7 +129,12 @@ def _read_events(file: _EventFile, buffer: mmap.mmap, spans: list[tuple[int, int
         for value in event.summary.value:
             number = _number(value)
             if number is not None:
-                file.scalars.append((event.step, value.tag, number, event.wall_time))
+                file.scalars.append((event.step, raw_key(value.tag), number, event.wall_time))
+
+
+def raw_key(tag: str) -> str:
+    """The framework's own name of a tag: `val-core/a/acc/mean_4` was logged as `val-core/a/acc/mean@4`."""
+    return _CLEANED.sub(r"\1@\2", tag) if tag.startswith("val-") else tag
 
 
 def _number(value: Any) -> float | None:

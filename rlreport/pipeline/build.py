@@ -15,6 +15,7 @@ from rlreport.pipeline.analyse import analyse_report, compose_report
 from rlreport.pipeline.load import load_runs
 from rlreport.pipeline.summary import gate_failures, verdict_lines
 from rlreport.report.model import Report
+from rlreport.report.section_close import with_notices
 from rlreport.run.diagnostics import Diagnostic, Location, RlreportError
 
 Progress = Callable[[str], None]
@@ -85,7 +86,7 @@ def write_reports(
 
 def write_report(report: Report, folder: Path, formats: Sequence[str]) -> None:
     """Write one report's files in the formats asked for. What an earlier build left in its folder is replaced."""
-    from rlreport.plotters.draw import draw
+    from rlreport.plotters.draw import draw, drawing_notices
     from rlreport.renderers.json import render_json
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -94,6 +95,7 @@ def write_report(report: Report, folder: Path, formats: Sequence[str]) -> None:
         (folder / "report.json").write_bytes(data)
     if set(formats) == {"json"}:
         return
+    report = with_notices(report, [notice for spec in report.figures for notice in drawing_notices(spec)])
     figures = {spec.id: draw(spec, format="svg") for spec in report.figures}
     figure_folder = folder / "figures"
     shutil.rmtree(figure_folder, ignore_errors=True)

@@ -19,7 +19,7 @@ _SYSTEM_LIBRARIES = "apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuz
 def render_pdf(html: str, report_json: bytes) -> bytes:
     """Print the HTML page, with report.json attached.
 
-    Raises RlreportError RR501 when the system libraries that WeasyPrint draws text with are missing. Nothing is fetched:
+    Raises RlreportError RR503 when the system libraries that WeasyPrint draws text with are missing. Nothing is fetched:
     every address but a data URI is refused.
     """
     weasyprint = _weasyprint()
@@ -47,7 +47,7 @@ def _weasyprint() -> Any:
     except OSError as error:
         raise RlreportError.of(
             Diagnostic(
-                "RR501",
+                "RR503",
                 f"the PDF cannot be made: a system library is missing ({error})".splitlines()[0],
                 hint=_SYSTEM_LIBRARIES,
             ),

@@ -288,6 +288,7 @@ def length_figure(analysis: Analysis, caption: str) -> FigureSpec | None:
     panel = CurvePanel(
         x_label="step",
         y_label="response length (tokens)",
+        unit="tokens",
         series=tuple(_curve(result, metric, look[run_id], "step", points=False) for run_id, result in shown.items()),
     )
     return CurveFigure(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from rlreport.comparators.analysis import Analysis, RunResult
 from rlreport.findings.model import Finding
 from rlreport.report.model import (
@@ -13,6 +16,7 @@ from rlreport.report.model import (
     Inline,
     Link,
     Paragraph,
+    Report,
     Row,
     Section,
     Table,
@@ -20,6 +24,7 @@ from rlreport.report.model import (
 )
 from rlreport.report.words import MODE_WORDS
 from rlreport.run import format as fmt
+from rlreport.run.diagnostics import Notice
 
 
 def findings_section(findings: tuple[Finding, ...], analysis: Analysis) -> Section:
@@ -40,10 +45,10 @@ def _finding(rank: int, finding: Finding, analysis: Analysis) -> FindingBlock:
         meta.append(f"Tier {action.tier}. ")
     links: list[Inline] = []
     for evidence in finding.evidence:
-        links += [Link(evidence.replace("-", " "), evidence), " "]
+        links += [", " if links else "", Link(evidence.replace("-", " "), evidence)]
     run = analysis.runs[finding.run_id].run.label
     refuted = f"Refuted if {action.refuted_by}." if action is not None and action.refuted_by else ""
-    return FindingBlock(rank, finding.title, (f"{run}: {finding.body}",), text, (*meta, "Evidence: ", *links, refuted))
+    return FindingBlock(rank, finding.title, (f"{run}: {finding.body}",), text, (*meta, "Evidence: ", *links, f". {refuted}"))
 
 
 def threats_section(analysis: Analysis) -> Section:
@@ -60,6 +65,18 @@ def threats_section(analysis: Analysis) -> Section:
     if not items:
         return Section("threats", "What could be wrong", (Paragraph(("The logs and the comparison gave no warning.",)),))
     return Section("threats", "What could be wrong", (Bullets(tuple(dict.fromkeys(items))),))
+
+
+def with_notices(report: Report, notices: Sequence[Notice]) -> Report:
+    """The report with what drawing found added to what could be wrong."""
+    if not notices:
+        return report
+    added = Bullets(tuple(_notice("", notice.message, [notice.where]) for notice in dict.fromkeys(notices)))
+    sections = tuple(
+        replace(section, blocks=(*section.blocks, added)) if section.id == "threats" else section
+        for section in report.sections
+    )
+    return replace(report, sections=sections)
 
 
 def _run_notices(analysis: Analysis) -> list[Text]:

@@ -65,8 +65,8 @@ def _quality_table(analysis: Analysis) -> Table | None:
                 Row(
                     (
                         (f"{prefix}{METRICS[quality.metric].label}",),
-                        (fmt.estimate(quality.baseline),),
-                        (fmt.estimate(quality.variant),),
+                        (fmt.number(quality.baseline.estimate),),
+                        (fmt.number(quality.variant.estimate),),
                         (fmt.number(quality.difference),),
                         (fmt.interval(quality.ci_low, quality.ci_high),),
                         (fmt.UNKNOWN if quality.margin is None else f"±{fmt.number(quality.margin, 2)}",),

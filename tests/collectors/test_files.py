@@ -45,7 +45,7 @@ def test_gzip_of_several_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert max(map(len, pieces)) <= chunk
     assert reader.damage is None
     assert reader.sha256 == hashlib.sha256(packed).hexdigest()
-    assert read_head(path, 20) == (b"first " * 500)[:20]
+    assert read_head(path)[:20] == (b"first " * 500)[:20]
 
 
 @pytest.mark.parametrize("keep", [0.1, 0.5, 0.99])

@@ -85,3 +85,11 @@ def test_what_an_earlier_build_drew_is_gone(tmp_path: Path) -> None:
     stale.write_text("<svg/>", "utf-8")
     built(manifest, tmp_path / "o", ("md",))
     assert not stale.exists()
+
+
+def test_a_label_that_no_font_has_is_told_on_the_page(tmp_path: Path) -> None:
+    manifest = write_pair(tmp_path)
+    manifest.write_text(manifest.read_text("utf-8").replace("label: run b", 'label: "run \\U00012000"'), "utf-8")
+    built(manifest, tmp_path / "o", ("md",))
+    text = (tmp_path / "o" / "pair" / "report.md").read_text("utf-8")
+    assert "no installed font has" in text[text.index("## What could be wrong") :]
