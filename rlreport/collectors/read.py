@@ -150,7 +150,7 @@ class _Reading:
             if files:
                 examples = ", ".join(self._display(file) for file in files[:3])
                 code = "RR202" if files is found.unreadable else "RR237"
-                notices.append(Notice(code, f"{plural(len(files), 'file')} {what} left out: {examples}", where))
+                notices.append(Notice(code, f"{plural(len(files), 'file')} left out, {what}: {examples}", where))
         if found.cut:
             notices.append(Notice("RR238", f"the folder was not searched completely: it holds {found.cut}", where))
         return notices

@@ -34,7 +34,7 @@ _SCALAR_TYPES: dict[int, tuple[str, str]] = {
 }
 
 
-#: Some versions of the writer replace the "@" of validation metrics (source: torch/utils/tensorboard/summary.py, _clean_tag).
+#: Some versions of the writer replace the "@" of a name (source: torch/utils/tensorboard/summary.py, _clean_tag).
 _CLEANED = re.compile(r"(?<=/)(mean|std|maj|best|worst)_(\d+)(?=/|$)")
 
 

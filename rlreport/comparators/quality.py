@@ -126,7 +126,7 @@ def compare_quality(
     if means[0] is None or means[1] is None:
         what = "evaluation" if metric in _EVALUATED else "step"
         counts = " and ".join(str(len(arm.steps)) for arm in arms)
-        notices.append(Notice("RR471", f"{metric}: {counts} {what}s in the arms, too few for an interval"))
+        notices.append(Notice("RR471", f"{METRICS[metric].label}: {counts} {what}s in the arms, too few for an interval"))
         return replace(result, notices=tuple(notices))
     difference = matched or difference_of_means(means[0], means[1])
     low, high = difference.interval()
@@ -201,7 +201,7 @@ def _evaluations(
         first = next((i for i, step in enumerate(arm.steps) if step / end >= start - 1e-9), 0)
         chosen.append(_Values(arm.steps[first:], arm.values[first:]))
     which = " and ".join(f"{plural(len(arm.steps), 'evaluation')} (steps {format_steps(arm.steps)})" for arm in chosen)
-    notice = Notice("RR474", f"{metric}: mean of the last {which} of baseline and variant, not the best of them")
+    notice = Notice("RR474", f"{METRICS[metric].label}: mean of the last {which} of baseline and variant, not the best of them")
     return (chosen[0], chosen[1]), [notice] if all(arm.steps for arm in chosen) else []
 
 

@@ -68,7 +68,7 @@ def test_foreign_lines_within(actor: str | None, colours: Any) -> None:
         "  'foo': 1,", "WorkerDict", 3
     )
     noise.raw("Filtering prompts longer than 1024 tokens:  25%|██▌       | 500/2000\n")
-    own.config_dump(small_config(), between={index: noise.text for index in range(0, len(LINES) - 1, 3)})
+    own.config_dump(small_config(), between=dict.fromkeys(range(0, len(LINES) - 1, 3), noise.text))
     dump = recover(own)
     assert dump.complete
     assert values(dump) == flat(small_config())
@@ -111,7 +111,7 @@ def test_a_line_split_anywhere_never_changes_a_value(between: str) -> None:
 
 
 def leaves_a_mapping_for_another(text: str) -> bool:
-    """Whether a piece of a dump closes what was open before it and opens as much again: then nothing shows that it is gone."""
+    """Whether a piece of a dump closes what was open before it and opens as much again: nothing shows that it is gone."""
     depth, depths = 0, [0]
     for letter in text:
         depth += (letter in "{[") - (letter in "}]")

@@ -276,7 +276,8 @@ def test_resumed_by_parameter_version_in_fully_async(tmp_path: Path) -> None:
 
 def test_the_configuration_dump_and_the_command(tmp_path: Path) -> None:
     log = VerlLog(actor=None).line(
-        "+ python3 -m verl.trainer.main_ppo data.train_batch_size=512 +trainer.extra=1e-6 'trainer.logger=[console,wandb]' ~critic"
+        "+ python3 -m verl.trainer.main_ppo data.train_batch_size=512 "
+        "+trainer.extra=1e-6 'trainer.logger=[console,wandb]' ~critic"
     )
     log.actor = "TaskRunner"
     log.line("ray init kwargs: {'num_cpus': None}").config_dump(small_config()).metrics(1, training_values(1))

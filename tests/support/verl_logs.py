@@ -158,7 +158,7 @@ class VerlLog:
 
 
 def small_config(**changes: Any) -> dict[str, Any]:
-    """A configuration with the shape of a real one; `changes` replace values by dotted key written with double underscores."""
+    """A configuration with the shape of a real one; `changes` replace values by dotted key, `__` for the dot."""
     tree: dict[str, Any] = {
         "actor_rollout_ref": {
             "actor": {
