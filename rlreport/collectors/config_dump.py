@@ -27,12 +27,14 @@ class ConfigDump:
     """A recovered dump.
 
     `config` has dotted keys with "path:line" origins; `complete` says that its end was found; `lost` are keys whose value
-    was cut; `foreign_lines` counts the lines of others within it; `line_count` spans from its first line to its last.
+    was cut; `unplaced` counts lines that look like the dump's and have no place in it; `foreign_lines` the lines of others
+    within it; `line_count` spans from its first line to its last.
     """
 
     config: dict[str, ConfigValue]
     complete: bool
     lost: tuple[str, ...]
+    unplaced: int
     foreign_lines: int
     line_count: int
     actor: str | None
@@ -64,6 +66,8 @@ def read_dump(buffer: bytes, position: int, line_start: int, line_number: int, d
                 break
             else:
                 foreign += 1
+                if line.pid in (head.pid, None):
+                    reader.refuse(line.body)
             start, number = end + 1, number + 1
     except DesyncError:
         pass
@@ -74,7 +78,7 @@ def read_dump(buffer: bytes, position: int, line_start: int, line_number: int, d
         config[dotted(path)] = ConfigValue(value, f"{display}:{line_number if found is None else found}")
     lost = tuple(dict.fromkeys(dotted(_mapping_key(path)) for path in reader.lost))
     skipped = foreign if reader.finished else 0
-    return ConfigDump(config, reader.finished, lost, skipped, last - line_number + 1, head.actor)
+    return ConfigDump(config, reader.finished, lost, reader.unplaced, skipped, last - line_number + 1, head.actor)
 
 
 def _belongs(line: Line, head: Line, reader: PprintReader) -> bool:

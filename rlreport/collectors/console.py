@@ -149,6 +149,7 @@ class _Scan:
         facts.progress, facts.elapsed_s = self.progress.state, self.progress.elapsed_s
         read_tail(self._tail, self._lines - self._tail.count(b"\n"), facts)
         table.rows = self.blocks.close(self.counts)
+        facts.hints |= {f"actor:{actor}" for actor in self.blocks.actors}
         if self.counts.cut_at_limit:
             facts.hints.add("cut:4096")
         if self.asynchronous is not None:
@@ -218,8 +219,8 @@ class _Scan:
         self.attempts.announce()
         if dump.actor:
             self.facts.hints.add(f"actor:{dump.actor}")
-        if not dump.complete or dump.lost:
-            self.counts.broken_dumps.append((number, len(dump.config), dump.lost))
+        if not dump.complete or dump.lost or dump.unplaced:
+            self.counts.broken_dumps.append((number, dump))
         if self.config:
             old = {key: value.value for key, value in self.config.items()}
             new = {key: value.value for key, value in dump.config.items()}

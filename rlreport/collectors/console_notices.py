@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rlreport.collectors.config_dump import ConfigDump
 from rlreport.collectors.text import plural, some
 from rlreport.run.diagnostics import Notice
 from rlreport.run.raw import StepRow
@@ -14,8 +15,8 @@ from rlreport.run.raw import StepRow
 class ConsoleCounts:
     """What was damaged or repaired while reading a console log.
 
-    `cut_at_limit` and `cut_early` are the steps whose line was cut at 4,096 bytes and elsewhere; `broken_dumps` holds (line,
-    keys read, keys lost) of every configuration dump that is not whole; `changed_keys` the keys that a later dump changed;
+    `cut_at_limit` and `cut_early` are the steps whose line was cut at 4,096 bytes and elsewhere; `broken_dumps` holds
+    (line, dump) of every configuration dump that is not whole; `changed_keys` the keys that a later dump changed;
     `stub_line` the first line that looks like a step without being in the framework's format.
     """
 
@@ -25,7 +26,7 @@ class ConsoleCounts:
     glued: int = 0
     dropped: int = 0
     restarts: int = 0
-    broken_dumps: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)
+    broken_dumps: list[tuple[int, ConfigDump]] = field(default_factory=list)
     changed_keys: list[str] = field(default_factory=list)
     stub_line: int | None = None
 
@@ -58,12 +59,19 @@ def notices_of(counts: ConsoleCounts, rows: Sequence[StepRow], display: str) -> 
         )
     if rows and has_three_decimals(rows):
         tell("RR227", "numbers have three decimals (before mid-2025): small values, as of the learning rate, are lost")
-    for line, read, lost in counts.broken_dumps:
-        what = f"values of {', '.join(lost[:5])} are cut" if lost else f"it breaks off after {plural(read, 'key')}"
-        tell("RR228", f"the configuration dump is incomplete: {what}", line)
+    for line, dump in counts.broken_dumps:
+        tell("RR228", f"the configuration dump is incomplete: {_what_is_missing(dump)}", line)
     if keys := counts.changed_keys:
         tell("RR229", f"the configuration changed at a restart ({plural(len(keys), 'key')}): {', '.join(keys[:5])}")
     return notices
+
+
+def _what_is_missing(dump: ConfigDump) -> str:
+    if not dump.complete:
+        return f"it breaks off after {plural(len(dump.config), 'key')}"
+    if dump.lost:
+        return f"values of {', '.join(dump.lost[:5])} are cut"
+    return f"{plural(dump.unplaced, 'line')} of it cannot be read"
 
 
 def has_three_decimals(rows: Sequence[StepRow]) -> bool:

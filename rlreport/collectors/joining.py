@@ -11,6 +11,8 @@ from rlreport.collectors.wrapped import goes_on, join
 
 _JOIN_BYTES = 64 << 10
 _MAX_JOINED = 500
+#: After so many lines of others, only one of the same process counts.
+_MAX_BETWEEN = 8
 #: So often must a line have been broken at one width before that width proves that a line was broken.
 _PROVEN_WIDTH = 2
 
@@ -63,7 +65,7 @@ class Joiner:
 
 
 def _following(buffer: bytes, prefix: bytes, line_end: int) -> tuple[str, int, bool, bool] | None:
-    """The next physical line that may continue: of the same process, or directly below and without a prefix.
+    """The next physical line that may continue: of the same process, or without a prefix and not far below.
 
     Returns:
         (its text, its end, whether a line end was seen, whether it has the prefix); None when there is none.
@@ -71,12 +73,17 @@ def _following(buffer: bytes, prefix: bytes, line_end: int) -> tuple[str, int, b
     start = line_end + 1
     if start >= len(buffer):
         return None
-    prefixed = bool(prefix) and buffer.startswith(prefix, start)
-    if prefix and not prefixed and buffer[start : start + 1] in (b"(", b"\x1b"):
-        start = buffer.find(b"\n" + prefix, line_end, line_end + _JOIN_BYTES) + 1
-        prefixed = start > 0
-        if not prefixed:
+    for _ in range(_MAX_BETWEEN):
+        if (prefix and buffer.startswith(prefix, start)) or buffer[start : start + 1] not in (b"(", b"\x1b"):
+            break
+        start = buffer.find(b"\n", start) + 1
+        if start == 0:
             return None
+    else:
+        start = buffer.find(b"\n" + prefix, line_end, line_end + _JOIN_BYTES) + 1 if prefix else 0
+        if start == 0:
+            return None
+    prefixed = bool(prefix) and buffer.startswith(prefix, start)
     end = buffer.find(b"\n", start)
     whole = end >= 0
     end = end if whole else len(buffer)

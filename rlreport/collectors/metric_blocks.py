@@ -15,7 +15,7 @@ from rlreport.collectors.metric_line import (
     is_key,
     without_last_value,
 )
-from rlreport.collectors.text import decode, strip_ansi, strip_prefixes, take_apart
+from rlreport.collectors.text import ACTOR_PREFIX, decode, strip_ansi, strip_prefixes, take_apart
 from rlreport.run.raw import StepRow
 
 #: The length at which W&B cuts the lines of its output.log, with or without the line end.
@@ -23,7 +23,7 @@ CUT_LENGTHS = (4095, 4096)
 
 _RAW_PREFIX = re.compile(rb"(?:\x1b\[[\d;]*m)*\([^()\n]*(?:\([^()\n]*\))?[^()\n]* ?pid=\d+[^()\n]*\)(?:\x1b\[[\d;]*m)* ?")
 _BAR_END = re.compile(r"\|[^|]*\]\s*$")
-_PREFIX_END = re.compile(r"\((?:[^()\s]+ )?([A-Za-z_][\w.]*)(?:\([^()]*\))? pid=(\d+)(?:, ip=[^()\s]*)?\) ?$")
+_PREFIX_END = re.compile(ACTOR_PREFIX.pattern + "$")
 _VALUE_END = re.compile(r"(?:[\d)]|nan|inf|True|False|None)$")
 
 #: So many well-formed metrics make a metric line whatever stands before it.
@@ -32,22 +32,22 @@ _STRONG = 5
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What stands before a metric line: whether a metric line may follow, its actor's process, the raw actor prefix,
-    whether it ends with a quotation mark.
+    """What stands before a metric line: whether a metric line may follow, its actor, the raw actor prefix, whether it ends
+    with a quotation mark.
     """
 
     fits: bool
     actor: str | None = None
-    pid: str | None = None
     prefix: bytes = b""
     quoted: bool = False
 
 
 @dataclass(slots=True)
 class MetricBlocks:
-    """Finds the metric lines of one source, in order."""
+    """Finds the metric lines of one source, in order; `actors` are those that printed one."""
 
     rows: list[StepRow] = field(default_factory=list)
+    actors: set[str] = field(default_factory=set)
     glued: int = 0
     dropped: int = 0
     _joiner: Joiner = field(default_factory=lambda: Joiner(MetricLineParser()))
@@ -78,6 +78,8 @@ class MetricBlocks:
         head = self._head(buffer[line_start:position], glue)
         if not self._is_metric_line(head, line, body):
             return None, position + 5
+        if head.actor is not None:
+            self.actors.add(head.actor)
         length = line_end - line_start
         if line.rest:
             self._glue_until = line_end
@@ -134,20 +136,20 @@ class MetricBlocks:
         text = strip_ansi(decode(raw))
         apart = take_apart(raw)
         match = _RAW_PREFIX.match(raw)
-        prefix = match[0] if match and apart.actor else b""
+        prefix = match[0] if match and apart.pid else b""
         rest = strip_prefixes(text).rpartition("\r")[2]
         rest = strip_prefixes(rest)
         if not rest.strip():
-            head = _Head(True, apart.actor, apart.pid, prefix)
+            head = _Head(True, apart.actor, prefix)
             if len(self._heads) < 1024:
                 self._heads[raw] = head
             return head
         if inner := _PREFIX_END.search(text):
-            return _Head(True, inner[1], inner[2], prefix)
+            return _Head(True, inner[1], prefix)
         fits = _BAR_END.search(rest) is not None or (glue and _VALUE_END.search(rest) is not None)
         if rest.rstrip()[-1:] in "'\"`":
             return _Head(False, quoted=True)
-        return _Head(fits, apart.actor, apart.pid, prefix)
+        return _Head(fits, apart.actor, prefix)
 
     def _keep(self, line: MetricLine, length: int, number: int) -> StepRow:
         row = StepRow(line.step, line.values, number, 0, line.truncated)

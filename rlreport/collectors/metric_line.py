@@ -22,12 +22,15 @@ VALUE = re.compile(rf"(?:np\.[A-Za-z_]\w*\(({_NUMBER})\)|({_NUMBER}))")
 
 #: Where foreign output begins inside a line: a colour, a carriage return, an actor's prefix, the next metric line.
 _FOREIGN = re.compile(
-    r"\x1b|\r|\((?:[^()\s]+ )?[A-Za-z_][\w.]*(?:\([^()]*\))? pid=\d+"
+    r"\x1b|\r|\((?:(?:[^()\s]+ )?[A-Za-z_][\w.]*(?:\([^()]*\))? )?pid=\d+"
     r"|(?:(?<![A-Za-z_/@.\-])|(?<=nan)|(?<=inf)|(?<=rue)|(?<=lse)|(?<=one))step:\d{1,12} - "
 )
 #: Glued text before which the end of a number is certain. Digits and what joins digits are not in it: `12.3` followed by
 #: `07-30 10:20` may have been another number.
 _CERTAIN_GLUE = re.compile(r"\s|[(\[{<'\"\x1b]|/[A-Za-z]|[A-Za-z]{3,}|[^\x00-\x7f\ufffd]")
+
+#: A carriage return within a number.
+_NUMBER_GOES_ON = re.compile(r"\r+[0-9.eE+\-]")
 
 _PART = r"[^\s:=,;'\"{}\[\]<>|\\`\x00-\x20\x7f\ufffd]"
 _KEY = re.compile(rf"[A-Za-z_]{_PART}*(?:(?::[A-Za-z_]{_PART}*)+|(?: +{_PART}+)+)?")
@@ -151,6 +154,8 @@ class MetricLineParser:
         rest = ""
         if foreign := _FOREIGN.search(text):
             text, rest = text[: foreign.start()], text[foreign.start() :]
+            if _NUMBER_GOES_ON.match(rest):
+                text += "?"
         items = _split_items(text)
         values: dict[str, float] = {}
         dropped = 0

@@ -25,6 +25,9 @@ _SPLIT_REST = re.compile(r"[\w.+\-]+(?=\s*[,}\])])")
 _PAIRS = {"{": "}", "[": "]", "(": ")"}
 _WORDS = {"True": True, "False": False, "None": None}
 
+#: A line of a dump: a quoted key with its value, or an item of a list.
+_LIKE_AN_ITEM = re.compile(r"\s*(?:'[^']*'|\"[^\"]*\")(?:: .*)?[,}\]]$")
+
 #: After so many keys in order, order is taken to be the rule.
 _ORDERED = 4
 _NEVER = 10**9
@@ -48,6 +51,7 @@ class _Frame:
     key: str | int = ""
     value: Any = None
     text: bool = False
+    lost: bool = False
     done: dict[str | int, Any] = field(default_factory=dict)
 
     def copy(self) -> _Frame:
@@ -61,12 +65,14 @@ class PprintReader:
         finished: the closing bracket was read.
         lines: the line number of every mapping key, by path.
         lost: paths of values that could not be read.
+        unplaced: how many lines that were not taken look like lines of the dump.
     """
 
     def __init__(self) -> None:
         self.finished = False
         self.lines: dict[Path, int] = {}
         self.lost: list[Path] = []
+        self.unplaced = 0
         self._root: Any = None
         self._stack: list[_Frame] = []
         self._open_text = ""
@@ -94,13 +100,20 @@ class PprintReader:
             return True
         return self._attempt(body, number)
 
+    def refuse(self, body: str) -> None:
+        """Tell of a line that was not taken and may have been one of the dump's: a list that is open may miss an item."""
+        if self._stack and self._stack[-1].kind != "{" and ("'" in body or '"' in body):
+            self._stack[-1].lost = True
+        if self._stack and _LIKE_AN_ITEM.match(body):
+            self.unplaced += 1
+
     def result(self) -> dict[str, Any]:
         """The dict as far as it was read. Values that were lost are not in it."""
         inner: Any = self._root
         for depth, frame in enumerate(reversed(self._stack)):
             if depth:
                 frame.done[frame.key] = inner
-            inner = _build(frame)
+            inner = _build(frame) if frame.kind == "{" else LOST
         return inner if isinstance(inner, dict) else {}
 
     def _attempt(self, body: str, number: int) -> bool:
@@ -113,6 +126,9 @@ class PprintReader:
                 return False
             body = body[:end]
             self._consume(body, number)
+            if self._stack and self._stack[-1].kind != "{":
+                self._restore(state)
+                return False
         if self._missing:
             self._restore(state)
             raise DesyncError
@@ -177,10 +193,11 @@ class PprintReader:
         expected = self._stack[-1].column
         if expected is None or self._aligned is False:
             return True
-        if self._aligned is None:
-            self._aligned = column == expected
-            return True
         if column == expected:
+            self._aligned = True
+            return True
+        if self._aligned is None and column <= 1:
+            self._aligned = False
             return True
         self._missing = any(frame.column == column for frame in self._stack[:-1])
         return self._missing
@@ -260,6 +277,8 @@ class PprintReader:
             self._commit(frame)
         self._stack.pop()
         value = _build(frame)
+        if value is LOST:
+            self.lost.append(frame.path)
         if not self._stack:
             self._root = value
             self.finished = True
@@ -299,7 +318,7 @@ def _build(frame: _Frame) -> Any:
     if frame.kind == "{":
         return {key: value for key, value in frame.done.items() if value is not LOST}
     values = [frame.done[index] for index in sorted(index for index in frame.done if isinstance(index, int))]
-    return LOST if any(value is LOST for value in values) else values
+    return LOST if frame.lost or any(value is LOST for value in values) else values
 
 
 def _text(literal: str) -> str | None:

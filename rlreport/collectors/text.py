@@ -8,9 +8,9 @@ from dataclasses import dataclass
 #: Terminal control sequences: colours, cursor movement, titles.
 ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
-#: `(TaskRunner pid=1, ip=10.0.0.1) `, `(VGNd5CWorkerDict_0:0 WorkerDict pid=1) `: an actor of Ray, or a process of vLLM.
+#: `(TaskRunner pid=1, ip=10.0.0.1) `, `(VGNd5CWorkerDict_0:0 WorkerDict pid=1) `, `(pid=1) `: a process of Ray or vLLM.
 #: One space after the parenthesis belongs to the prefix; more of them belong to the text.
-ACTOR_PREFIX = re.compile(r"\((?:[^()\s]+ )?([A-Za-z_][\w.]*)(?:\([^()]*\))? pid=(\d+)(?:, ip=[^()\s]*)?\) ?")
+ACTOR_PREFIX = re.compile(r"\((?:(?:[^()\s]+ )?([A-Za-z_][\w.]*)(?:\([^()]*\))? )?pid=(\d+)(?:, ip=[^()\s]*)?\) ?")
 
 #: What log shippers put in front: an ISO time stamp, `srun -l`'s task number, a compose service name, a `[Tag]`.
 _FOREIGN_PREFIXES = (
@@ -25,7 +25,7 @@ _DATED = re.compile(r"(\d{4}-\d\d-\d\d)[T _-](\d\d:\d\d:\d\d)")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A console line taken apart: the outermost actor and its process (None without a prefix), and the text after it."""
+    """A console line taken apart: the outermost actor and its process (None where unknown), and the text after it."""
 
     actor: str | None
     pid: str | None

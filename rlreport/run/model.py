@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rlreport.run.diagnostics import Notice
 from rlreport.run.knobs import NO_RULES, Knob, KnobRules
 from rlreport.run.raw import ConfigValue
+from rlreport.run.spans import Gauge, SpanTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +77,9 @@ class Run:
     `steps` has one row a step (integer index "step", ascending, unique) and the canonical metrics of `run.metrics` as float
     columns, NaN where missing; `raw` the same index with the framework's own keys. A step without `time.step_s` (a
     validation before training) stays in `steps`. `config` is the flattened configuration, `knobs` the keys of it that belong
-    to a class and matter in this run. `partial_steps` maps a cut step to its reason; `restarts` are the first steps after
+    to a class and matter in this run. `spans` and
+    `gauges` are what traces tell, a table a source; `hybrid_replicas` the replicas that share the Trainer's devices, None
+    where that is not told. `partial_steps` maps a cut step to its reason; `restarts` are the first steps after
     each resume. `knob_rules` is what the dialect knows of the framework's configuration; comparisons read it.
     """
 
@@ -99,6 +102,9 @@ class Run:
     notices: tuple[Notice, ...]
     group: str | None = None
     knob_rules: KnobRules = NO_RULES
+    spans: tuple[SpanTable, ...] = ()
+    gauges: tuple[Gauge, ...] = ()
+    hybrid_replicas: frozenset[int] | None = None
 
     @property
     def trained_steps(self) -> pd.DataFrame:

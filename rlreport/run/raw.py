@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rlreport.run.diagnostics import Notice
+from rlreport.run.spans import Gauge, SpanTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,6 +71,8 @@ class SourceTable:
     notices: list[Notice] = field(default_factory=list)
     size_bytes: int = 0
     sha256: str = ""
+    spans: SpanTable | None = None
+    gauges: list[Gauge] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

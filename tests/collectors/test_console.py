@@ -92,6 +92,7 @@ def test_line_numbers_actors_and_size(tmp_path: Path) -> None:
         "\rTraining Progress:   1%|          | 1/125 [03:10<6:34:26, 190.86s/it]",
         "no line end here(TaskRunner pid=1) ",
         "(vLLMHttpServer pid=1465793) (Worker pid=1467019) ",
+        "\x1b[36m(pid=131340)\x1b[0m ",
     ],
 )
 def test_what_may_stand_before_a_metric_line(tmp_path: Path, head: str) -> None:

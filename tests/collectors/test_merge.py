@@ -95,7 +95,7 @@ def test_three_decimals_are_no_disagreement() -> None:
 
 
 def test_a_later_attempt_wins_from_its_first_step_on() -> None:
-    rows = steps(1, 2, 3, 4, 5, 6) + [(3, {"val-core/a/acc/mean@1": 0.7})] + steps(4, 5, **{"actor/loss": 9.0})
+    rows = [*steps(1, 2, 3, 4, 5, 6), (3, {"val-core/a/acc/mean@1": 0.7}), *steps(4, 5, **{"actor/loss": 9.0})]
     rows[2][1]["val-core/a/acc/mean@1"] = 0.6
     raw = merge_sources([table("a", rows, attempts=[0] * 6 + [1] * 3)])
     assert raw.frame.index.tolist() == [1, 2, 3, 4, 5]
@@ -276,7 +276,7 @@ def test_a_run_without_steps() -> None:
 
 
 def test_from_files_to_a_run(tmp_path: Path) -> None:
-    """A resumed run with all of its sources: the JSONL file has the last job only, W&B's copy is cut, the console is whole."""
+    """A resumed run with all of its sources: the JSONL file has the last job only, W&B's copy is cut."""
     console, output = VerlLog(), VerlLog(actor=None)
     many = {f"val-aux/a/source/number_{index}/reward/mean@1": index + 0.123456789 for index in range(90)}
     console.line("2026-07-30 10:00:00 start").config_dump(small_config())
@@ -285,7 +285,7 @@ def test_from_files_to_a_run(tmp_path: Path) -> None:
         if step == 5 and 7 in values and "again" not in console.text:
             console.line("again").config_dump(small_config()).resume(4)
         seed = int("again" in console.text)
-        values[step] = {**(many if step % 5 == 0 else {}), **training_values(step, seed)}
+        values[step] = {"actor/loss": 0.5, **(many if step % 5 == 0 else {}), **training_values(step, seed)}
         console.metrics(step, values[step])
         output.cut_metrics(step, values[step])
     console.write(tmp_path / "console.log")
