@@ -15,3 +15,9 @@ def samples() -> Path:
     if not SAMPLES.is_dir():
         pytest.skip("real samples are not at hand")
     return SAMPLES
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the user's cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))

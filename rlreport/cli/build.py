@@ -32,10 +32,18 @@ def _formats(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ..
 )
 @click.option("--report", "only", multiple=True, metavar="ID", help="Build only this report; may be given several times.")
 @click.option("--jobs", default=0, type=click.IntRange(min=0), help="Processes to draw with; 0 means one a core.")
+@click.option("--no-cache", is_flag=True, help="Build even when nothing changed since the last time.")
 @click.option("--strict", is_flag=True, help="Exit 1 on an invalid comparison or a confident regression.")
 @allow_outside
 def command(
-    manifest: Path, out: Path, formats: tuple[str, ...], only: tuple[str, ...], jobs: int, strict: bool, allow_outside: bool
+    manifest: Path,
+    out: Path,
+    formats: tuple[str, ...],
+    only: tuple[str, ...],
+    jobs: int,
+    no_cache: bool,
+    strict: bool,
+    allow_outside: bool,
 ) -> None:
     """Compile MANIFEST (experiments.yaml when not given) into reports."""
     from rlreport.manifest import load_manifest
@@ -49,9 +57,15 @@ def command(
         raise RlreportError.of(
             [Diagnostic("RR190", f"no report is called '{name}'", hint=hint) for name in unknown], exit_code=EXIT_USAGE
         )
-    from rlreport.pipeline.build import build
+    from rlreport.pipeline.cache import BuildCache
 
-    result = build(loaded, out, formats=formats, only=only, jobs=jobs, progress=_progress())
+    cache = BuildCache(loaded, out, formats, only)
+    result = None if no_cache else cache.find()
+    if result is None:
+        from rlreport.pipeline.build import build
+
+        result = build(loaded, out, formats=formats, only=only, jobs=jobs, progress=_progress())
+        cache.store(result)
     for line in result.lines:
         click.echo(line)
     if strict and result.gate_failures:

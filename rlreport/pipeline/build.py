@@ -7,26 +7,18 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from rlreport.manifest.model import Manifest
 from rlreport.pipeline.analyse import analyse_report, compose_report
 from rlreport.pipeline.load import load_runs
+from rlreport.pipeline.result import BuildResult
 from rlreport.pipeline.summary import gate_failures, verdict_lines
 from rlreport.report.model import Report
 from rlreport.report.section_close import with_notices
 from rlreport.run.diagnostics import Diagnostic, Location, RlreportError
 
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class BuildResult:
-    """What a build says: a few lines a report, and why a strict build fails."""
-
-    lines: tuple[str, ...]
-    gate_failures: tuple[str, ...]
 
 
 def build(
