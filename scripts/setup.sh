@@ -16,6 +16,8 @@ has_library libpangoft2-1.0.so.0 || need libpangoft2-1.0-0
 has_library libharfbuzz-subset.so.0 || need libharfbuzz-subset0
 ls /usr/share/fonts/*/inter /usr/share/fonts/*/*/Inter* >/dev/null 2>&1 || need fonts-inter
 ls /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf >/dev/null 2>&1 || need fonts-dejavu-core
+# Labels in Chinese are common; this is a small font that has their characters.
+ls /usr/share/fonts/truetype/wqy /usr/share/fonts/opentype/noto/NotoSansCJK* >/dev/null 2>&1 || need fonts-wqy-microhei
 
 python=''
 for candidate in python3.13 python3.12 python3.11 python3 python3.14; do

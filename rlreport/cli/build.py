@@ -11,6 +11,7 @@ import click
 from rlreport.cli.options import allow_outside, manifest_argument
 from rlreport.run.diagnostics import EXIT_GATE_FAILED, EXIT_USAGE, Diagnostic, RlreportError
 
+#: As in `pipeline.build`, which is not imported here: it would load what a wrong option does not need.
 FORMATS = ("html", "pdf", "md", "json")
 
 
@@ -65,9 +66,12 @@ def command(
         from rlreport.pipeline.build import build
 
         result = build(loaded, out, formats=formats, only=only, jobs=jobs, progress=_progress())
-        cache.store(result)
+        if result.error is None:
+            cache.store(result)
     for line in result.lines:
         click.echo(line)
+    if result.error is not None:
+        raise result.error
     if strict and result.gate_failures:
         for failure in result.gate_failures:
             click.echo(f"strict: {failure}", err=True)

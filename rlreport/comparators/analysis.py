@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rlreport.comparators.change import compare_config
+from rlreport.comparators.doubts import doubts
 from rlreport.comparators.idle import measure_idle
 from rlreport.comparators.quality import QualitySummary, compare_quality, summarise_quality
 from rlreport.comparators.results import (
@@ -128,6 +129,7 @@ def analyse(request: AnalysisRequest, runs: Mapping[str, Run]) -> Analysis:
     for baseline_id, variant_id in request.pairs:
         baseline, variant = runs[baseline_id], runs[variant_id]
         change = compare_config(baseline, variant, declared=request.changes, waivers=request.waivers)
+        change = replace(change, blocking=(*doubts(baseline, variant), *change.blocking))
         pair = common_window(baseline, own[baseline_id], variant, own[variant_id])
         comparisons.append(
             ComparisonResult(

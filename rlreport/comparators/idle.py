@@ -19,11 +19,11 @@ def measure_idle(run: Run, window: SteadyState) -> Idle:
     Rollouters' is the ratio that the framework logs, where it logs one within [0, 1]; it is then a lower bound (verl counts
     only the time after the last drain of a window). What is not logged stays unknown, with the reason.
     """
-    if run.mode == "unknown":
+    if run.mode == "unknown" and run.metric("time.wait_s") is None:
         reason = "the execution mode is not known, so no timer can be read as waiting"
         return Idle(SideIdle(None, reason), SideIdle(None, reason), "unknown")
-    if run.mode not in SEPARATED_MODES:
-        reason = f"in mode {run.mode} training and generation take turns on the same devices"
+    if run.mode not in SEPARATED_MODES and run.mode != "unknown":
+        reason = f"in mode {run.mode} training and generation take turns on the same devices: neither waits for the other"
         return Idle(SideIdle(None, reason), SideIdle(None, reason), "neither")
     trainer = _trainer_idle(run, window)
     rollout = _rollout_idle(run, window)
@@ -33,7 +33,9 @@ def measure_idle(run: Run, window: SteadyState) -> Idle:
 def _trainer_idle(run: Run, window: SteadyState) -> SideIdle:
     frame = run.trained_steps
     rows = frame.loc[frame.index.isin(window.kept)]
-    if rows.empty or "time.wait_s" not in rows.columns or not bool(rows["time.wait_s"].notna().any()):
+    if rows.empty:
+        return SideIdle(None, "no step lies in the window")
+    if "time.wait_s" not in rows.columns or not bool(rows["time.wait_s"].notna().any()):
         return SideIdle(None, "no timer of the Trainer's waiting is logged")
     timed = rows[rows["time.wait_s"].notna()]
     fraction = float(timed["time.wait_s"].sum() / timed["time.step_s"].sum())
@@ -46,7 +48,8 @@ def _rollout_idle(run: Run, window: SteadyState) -> SideIdle:
         values = reported[reported.index.isin(window.kept)].dropna()
         if len(values):
             return SideIdle(float(values.mean()), "the framework's own idle ratio, a lower bound")
-    return SideIdle(None, f"mode {run.mode} logs no idle time of the Rollouters; a trace of the replicas would tell it")
+    who = f"mode {run.mode} logs" if run.mode != "unknown" else "these sources hold"
+    return SideIdle(None, f"{who} no idle time of the Rollouters; a trace of the replicas would tell it")
 
 
 def _owner(trainer: SideIdle, rollout: SideIdle) -> Literal["trainer", "rollout", "neither", "unknown"]:

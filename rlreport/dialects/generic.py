@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import cast, get_args
+
 from rlreport.dialects.assemble import declared_config, frame_of, summarise_sources, wall_clock
 from rlreport.dialects.numbers import as_count
 from rlreport.dialects.status import judge_status
 from rlreport.run.diagnostics import Notice
 from rlreport.run.knobs import plain_value
 from rlreport.run.metrics import METRICS
-from rlreport.run.model import Devices, Run, RunDeclaration, StepSemantics
-from rlreport.run.raw import RawRun
+from rlreport.run.model import Devices, Mode, Run, RunDeclaration, StepSemantics
+from rlreport.run.raw import ConfigValue, RawRun
 
 SEMANTICS = StepSemantics(
     step_is="a row of the table",
@@ -21,8 +24,12 @@ SEMANTICS = StepSemantics(
 )
 
 
+#: Configuration keys by which a manifest declares the execution mode of a run of its own.
+MODE_KEYS = ("mode", "execution.mode", "trainer.v1.trainer_mode")
+
+
 class GenericDialect:
-    """Takes canonical names as they are. The execution mode is unknown; devices come from the manifest alone."""
+    """Takes canonical names as they are. The execution mode and the devices come from the manifest alone."""
 
     name = "generic"
 
@@ -50,12 +57,13 @@ class GenericDialect:
                 "such as time.step_s and work.tokens"
             )
             notices = (*notices, Notice("RR301", message))
+        mode = _declared_mode(config)
         return Run(
             run_id=declared.run_id,
             label=declared.label or declared.run_id,
             framework=self.name,
             framework_version=declared.framework_version,
-            mode="unknown",
+            mode=mode,
             status=status,
             status_reason=reason,
             devices=Devices(trainer=trainer, rollout=rollout, total=total, origin=origin),
@@ -70,3 +78,13 @@ class GenericDialect:
             notices=(*raw.notices, *notices),
             group=declared.group,
         )
+
+
+def _declared_mode(config: Mapping[str, ConfigValue]) -> Mode:
+    """The execution mode that the configuration names, or "unknown"."""
+    for key in MODE_KEYS:
+        found = config.get(key)
+        for mode in get_args(Mode):
+            if found is not None and plain_value(found.value) == mode:
+                return cast(Mode, mode)
+    return "unknown"

@@ -33,9 +33,9 @@ def judge_status(raw: RawRun, planned_steps: int | None) -> tuple[Status, str]:
     if _error_ends_log(raw):
         return "crashed", f"{_where(last, planned)}{_first_error(raw)}"
     if last is not None and last in raw.partial_steps:
-        return "killed", f"{_where(last, planned)}; its line is cut ({raw.partial_steps[last]}) and nothing follows"
+        return "killed", f"{_where(last, planned)}; its line is cut and nothing follows: killed, or still being written"
     if planned is not None and last is not None:
-        return "killed", f"{_where(last, planned)}; the log simply stops{_survived(raw)}"
+        return "killed", f"{_where(last, planned)}; the log simply stops: killed, or still being written{_survived(raw)}"
     return "unknown", f"{_where(last, planned)}; nothing tells whether the run ended by itself"
 
 

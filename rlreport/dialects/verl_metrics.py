@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rlreport.run.diagnostics import Notice
+from rlreport.run.metrics import METRICS
 from rlreport.run.model import Mode
 
 if TYPE_CHECKING:
@@ -242,6 +243,8 @@ def map_metrics(raw: pd.DataFrame, mode: Mode) -> tuple[dict[str, pd.Series], tu
         series = _combined(raw, row)
         if series is not None and row.metric not in columns:
             columns[row.metric] = series
+    # A column that the manifest mapped to a canonical name says what it is, and stands over what the framework logs.
+    columns.update({str(key): raw[key].astype(float) for key in raw.columns if str(key) in METRICS})
     for metric in FRACTIONS:
         if metric in columns:
             columns[metric], dropped = _within_unit(columns[metric])

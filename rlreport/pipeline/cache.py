@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -56,7 +56,7 @@ class BuildCache:
 
     def store(self, result: BuildResult) -> None:
         """Remember a build that succeeded. A cache folder that cannot be written only means that nothing is remembered."""
-        record = _Record(self._inputs(), self._outputs(), **asdict(result))
+        record = _Record(self._inputs(), self._outputs(), result.lines, result.gate_failures)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_bytes(msgspec.json.encode(record))

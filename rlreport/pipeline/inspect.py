@@ -101,7 +101,12 @@ def inspect_text(inspection: Inspection) -> str:
     for name in known_metrics(run):
         values = run.steps[name].dropna()
         unit = f" {METRICS[name].unit}" if METRICS[name].unit else ""
-        lines.append(f"  {name:<28} {fmt.number(float(values.median()))}{unit}  ({fmt.plural(len(values), 'step')})")
+        middle = float(values.max() if name == "clock.wall_s" else values.median())
+        text = fmt.count(middle) if bool((values % 1 == 0).all()) else fmt.number(middle)
+        note = ", at the end" if name == "clock.wall_s" else ""
+        lines.append(f"  {name:<28} {text}{unit}{note}  ({fmt.plural(len(values), 'step')})")
+    unread = [str(key) for key in run.raw.columns if bool(run.raw[key].notna().any())]
+    lines.append(f"  of {fmt.plural(len(unread), 'raw key')}: {', '.join(unread[:8])}{' …' if len(unread) > 8 else ''}")
     lines += ["", "Knobs"]
     for key in sorted(run.knobs, key=lambda key: (run.knobs[key].knob_class, key)):
         lines.append(f"  {run.knobs[key].knob_class:<12} {key} = {fmt.config_value(run.value(key))}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rlreport.collectors import merge_sources, read_sources, require_steps
 from rlreport.dialects import interpret_run
 from rlreport.manifest.model import Manifest
-from rlreport.run.diagnostics import RlreportError
+from rlreport.run.diagnostics import Location, RlreportError
 from rlreport.run.model import Run, RunDeclaration
 from rlreport.run.raw import RawRun
 
@@ -23,13 +23,12 @@ class LoadedRuns:
     runs: dict[str, Run] = field(default_factory=dict)
     failures: dict[str, RlreportError] = field(default_factory=dict)
 
-    def raise_failures(self, run_ids: Iterable[str] | None = None) -> None:
-        """Raise one RlreportError with every diagnostic of the failed runs (of these runs, when given)."""
-        wanted = self.failures if run_ids is None else {i: self.failures[i] for i in run_ids if i in self.failures}
-        if not wanted:
-            return
-        diagnostics = tuple(dict.fromkeys(d for error in wanted.values() for d in error.diagnostics))
-        raise RlreportError(diagnostics, exit_code=max(error.exit_code for error in wanted.values()))
+    def error(self) -> RlreportError | None:
+        """One error with every diagnostic of the failed runs, or None when all could be read."""
+        if not self.failures:
+            return None
+        diagnostics = tuple(dict.fromkeys(d for error in self.failures.values() for d in error.diagnostics))
+        return RlreportError(diagnostics, exit_code=max(error.exit_code for error in self.failures.values()))
 
 
 def read_run(
@@ -44,6 +43,12 @@ def read_run(
     return raw, interpret_run(raw, declared)
 
 
+def _located(error: RlreportError, place: Location | None) -> RlreportError:
+    """The error with the run's place in the manifest for every diagnostic that has no place of its own."""
+    told = tuple(d if d.location else replace(d, location=place) for d in error.diagnostics)
+    return RlreportError(told, exit_code=error.exit_code)
+
+
 def load_runs(manifest: Manifest, run_ids: Iterable[str], progress: Progress) -> LoadedRuns:
     """Load the runs of a manifest. One that cannot be read does not keep the others from being reported."""
     loaded = LoadedRuns()
@@ -54,5 +59,5 @@ def load_runs(manifest: Manifest, run_ids: Iterable[str], progress: Progress) ->
         try:
             loaded.runs[run_id] = read_run(sources, run.declaration(), manifest.path.parent)[1]
         except RlreportError as error:
-            loaded.failures[run_id] = error
+            loaded.failures[run_id] = _located(error, run.location)
     return loaded

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rlreport.comparators.analysis import Analysis
 from rlreport.report.model import plain
 from rlreport.report.verdict import verdict_sentence
+from rlreport.run.model import Run
 
 
 def verdict_lines(analysis: Analysis) -> list[str]:
@@ -15,6 +18,13 @@ def verdict_lines(analysis: Analysis) -> list[str]:
         for c in analysis.comparisons
     ]
     return lines
+
+
+def warning_lines(runs: Iterable[Run]) -> list[str]:
+    """How many warnings each run has; the pages tell them, and so does `rlreport check`."""
+    counts = [(run.run_id, len(dict.fromkeys(run.notices))) for run in runs]
+    told = [f"{run_id} {n}" for run_id, n in counts if n]
+    return [f"warnings by run: {', '.join(told)} (rlreport check tells them)"] if told else []
 
 
 def gate_failures(analysis: Analysis) -> list[str]:

@@ -7,7 +7,7 @@ only. What differs between machines is the font that is installed (`plotters.fon
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from rlreport.plotters.curves import draw_curves
@@ -73,13 +73,14 @@ def draw(spec: FigureSpec, *, format: Literal["svg", "png"], dpi: float = 150) -
     return finish_svg(out.getvalue().decode("utf-8"), clean(spec.title), clean(spec.alt)).encode("utf-8")
 
 
-def drawing_notices(spec: FigureSpec) -> tuple[Notice, ...]:
-    """What a reader must know of the drawing: characters that no installed font has (RR501)."""
-    missing = "".join(dict.fromkeys(c for text in figure_texts(spec) for c in missing_characters(text)))
+def drawing_notices(specs: Sequence[FigureSpec]) -> tuple[Notice, ...]:
+    """What a reader must know of the drawings: characters that no installed font has (RR501), told once for all figures."""
+    texts = [text for spec in specs for text in figure_texts(spec)]
+    missing = "".join(dict.fromkeys(c for text in texts for c in missing_characters(text)))
     if not missing:
         return ()
     message = (
-        f"figure '{spec.id}': no installed font has {len(missing)} of its characters ({missing[:12]}); "
-        "a replacement sign stands in their place; install a font that has them, such as Noto Sans CJK"
+        f"no installed font has {len(missing)} of the characters ({missing[:12]}): a replacement sign stands in the "
+        "figures, and the PDF may show boxes; install a font that has them, such as Noto Sans CJK or WenQuanYi Micro Hei"
     )
     return (Notice("RR501", message),)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 _INSTALLED = Path(__file__).resolve().parents[1] / "_templates"
 _SOURCE_TREE = Path(__file__).resolve().parents[2] / "templates"
@@ -31,8 +33,16 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    env.filters["breakable"] = _breakable
     env.filters["block_kind"] = lambda block: type(block).__name__
     return env
+
+
+def _breakable(text: str) -> Markup:
+    """A key or path that may break after its dots, slashes and underscores, and nowhere else."""
+    from markupsafe import Markup, escape
+
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[._/])(?=[^._/])", text))
 
 
 @cache

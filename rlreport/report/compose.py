@@ -14,7 +14,7 @@ from rlreport.report.section_change import change_section
 from rlreport.report.section_close import findings_section, runs_section, threats_section
 from rlreport.report.section_quality import quality_section
 from rlreport.report.section_speed import throughput_section, time_section
-from rlreport.report.verdict import badges, facts, verdict_sentence, warning
+from rlreport.report.verdict import badges, facts, verdict_sentence, verdict_tone, warning
 from rlreport.report.words import KIND_WORDS
 
 
@@ -53,6 +53,7 @@ def compose(analysis: Analysis, findings: tuple[Finding, ...], frame: Frame) -> 
         kind_label=KIND_WORDS[request.kind],
         question=frame.question,
         verdict=verdict_sentence(analysis),
+        verdict_tone=verdict_tone(analysis),
         badges=badges(analysis),
         warning=warning(analysis),
         facts=facts(analysis),

@@ -134,6 +134,8 @@ def ratio_figure(analysis: Analysis) -> FigureSpec | None:
         ),
         alt="Ratio to the baseline. " + "; ".join(f"{row.label}: {row.text}" for row in rows) + ".",
         rows=tuple(rows),
+        lower_text="lower",
+        higher_text="higher",
         margin=(1 - margin, 1 + margin),
         margin_text=f"differences that do not matter: ±{fmt.percent(margin, 0)}",
     )

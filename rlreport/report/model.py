@@ -178,6 +178,7 @@ class Report:
     kind_label: str
     question: str
     verdict: Text
+    verdict_tone: Tone
     badges: tuple[Badge, ...]
     warning: Callout | None
     facts: tuple[Fact, ...]

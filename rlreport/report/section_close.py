@@ -48,7 +48,9 @@ def _finding(rank: int, finding: Finding, analysis: Analysis) -> FindingBlock:
         links += [", " if links else "", Link(evidence.replace("-", " "), evidence)]
     run = analysis.runs[finding.run_id].run.label
     refuted = f"Refuted if {action.refuted_by}." if action is not None and action.refuted_by else ""
-    return FindingBlock(rank, finding.title, (f"{run}: {finding.body}",), text, (*meta, "Evidence: ", *links, f". {refuted}"))
+    return FindingBlock(
+        rank, finding.title, (f"{run}: {finding.body}",), text, (*meta, "Evidence: ", *links, f". {refuted}")
+    )
 
 
 def threats_section(analysis: Analysis) -> Section:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rlreport.comparators.analysis import Analysis
+from rlreport.comparators.results import QualityComparison
 from rlreport.report.figure_data import curve_figure, length_figure
 from rlreport.report.model import Block, Column, Paragraph, Row, Section, Table, add_figure
 from rlreport.report.words import QUALITY_WORDS
@@ -38,12 +39,18 @@ def _quality_caption(analysis: Analysis, metric: str) -> str:
         for quality in comparison.quality:
             if quality.metric == metric and quality.difference is not None:
                 who = f"{analysis.runs[comparison.variant_id].run.label}: " if len(analysis.comparisons) > 1 else ""
+                judged = "" if _unjudged(quality) else f"{QUALITY_WORDS[quality.verdict]}, "
                 told.append(
-                    f"{who}{QUALITY_WORDS[quality.verdict]}, difference {fmt.number(quality.difference)} "
+                    f"{who}{judged}difference {fmt.number(quality.difference)} "
                     f"(95 % interval {fmt.interval(quality.ci_low, quality.ci_high)})"
                 )
     title = f"{words[0].upper()}{words[1:]}"
     return f"{title} over the window: {'; '.join(told)}." if told else f"{title} of each logged step."
+
+
+def _unjudged(quality: QualityComparison) -> bool:
+    """Whether no verdict was possible for want of a margin: whatever the difference, nothing says what would matter."""
+    return quality.margin is None and quality.verdict == "inconclusive"
 
 
 def _quality_table(analysis: Analysis) -> Table | None:
@@ -71,7 +78,7 @@ def _quality_table(analysis: Analysis) -> Table | None:
                         (fmt.interval(quality.ci_low, quality.ci_high),),
                         (fmt.UNKNOWN if quality.margin is None else f"±{fmt.number(quality.margin, 2)}",),
                         (fmt.ratio(quality.volatility_ratio),),
-                        (QUALITY_WORDS[quality.verdict],),
+                        ("no margin given" if _unjudged(quality) else QUALITY_WORDS[quality.verdict],),
                     )
                 )
             )

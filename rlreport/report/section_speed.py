@@ -92,7 +92,10 @@ def _window_table(analysis: Analysis) -> Table:
                 )
             )
         )
-    note = "± is half of the 95 % interval. Steps are counted as the framework logs them."
+    note = (
+        "± is half of the 95 % interval; a number without it has too few independent steps for one. Effective: the number "
+        "of independent steps that the tokens/s series is worth."
+    )
     return Table("windows", "The windows", columns, tuple(rows), (note,))
 
 
@@ -125,7 +128,9 @@ def time_section(analysis: Analysis) -> Section:
     blocks: list[Block] = []
     figure = time_split_figure(analysis)
     if figure is None:
-        blocks.append(Paragraph(("No timer within a step is logged, so where the time goes is unknown.",)))
+        empty = all(result.steady_state.n == 0 for result in analysis.runs.values())
+        reason = "No step is in a window" if empty else "No timer within a step is logged"
+        blocks.append(Paragraph((f"{reason}, so where the time goes is unknown.",)))
     else:
         blocks.append(Figure(figure))
         blocks.append(_time_table(analysis))
@@ -180,8 +185,8 @@ def _idle_table(analysis: Analysis) -> Table:
             Row(
                 (
                     (result.run.label,),
-                    (_idle(idle.trainer.fraction),),
-                    (_idle(idle.rollout.fraction),),
+                    (_idle(idle.trainer.fraction, idle.owner),),
+                    (_idle(idle.rollout.fraction, idle.owner),),
                     (idle.owner,),
                     (known,),
                 )
@@ -190,5 +195,7 @@ def _idle_table(analysis: Analysis) -> Table:
     return Table("idle", "Who waits for whom", columns, tuple(rows))
 
 
-def _idle(fraction: float | None) -> str:
-    return "unknown" if fraction is None else fmt.percent(fraction)
+def _idle(fraction: float | None, owner: str) -> str:
+    if fraction is None:
+        return "same devices" if owner == "neither" else "unknown"
+    return fmt.percent(fraction)

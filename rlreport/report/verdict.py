@@ -5,21 +5,46 @@ from __future__ import annotations
 from rlreport.comparators.analysis import Analysis, ComparisonResult, RunResult
 from rlreport.comparators.results import ABSENT, RatioComparison
 from rlreport.comparators.time_split import largest_phase
-from rlreport.report.model import Badge, Callout, Fact, Strong, Text
+from rlreport.report.model import Badge, Callout, Fact, Strong, Text, Tone
 from rlreport.report.words import CHANGE_BADGES, QUALITY_WORDS, THROUGHPUT_BADGES, badge, metric_words
 from rlreport.run import format as fmt
 from rlreport.run.metrics import METRICS
+
+#: Verdicts that a sentence tells with their ratio.
+_CLAIMS = ("improved", "regressed", "equivalent", "within-noise", "inconclusive")
 
 
 def verdict_sentence(analysis: Analysis) -> Text:
     """The verdict in one sentence; for several pairs one sentence each, in their order."""
     if not analysis.comparisons:
         return _profile_sentence(analysis.runs[analysis.request.baseline])
-    sentences = [_pair_sentence(analysis, comparison) for comparison in analysis.comparisons]
-    text: Text = sentences[0]
-    for sentence in sentences[1:]:
-        text = (*text, " ", *sentence)
-    return text
+    if len(analysis.comparisons) == 1:
+        return _pair_sentence(analysis, analysis.comparisons[0])
+    text: Text = ()
+    for comparison in analysis.comparisons:
+        label = analysis.runs[comparison.variant_id].run.label
+        headline = comparison.throughput.headline
+        if headline.verdict in _CLAIMS:
+            ratio = fmt.ratio(headline.ratio, headline.ci_low, headline.ci_high)
+            interval = fmt.ratio_interval(headline.ci_low, headline.ci_high)
+            told: Text = (
+                f"{label}: ",
+                Strong(f"{ratio} {metric_words(headline.metric)}"),
+                f" ({headline.verdict}, {interval})",
+            )
+        else:
+            told = (f"{label}: ", Strong(headline.verdict.replace("-", " ")))
+        text = (*text, *("; ",) * bool(text), *told)
+    return (*text, ".")
+
+
+def verdict_tone(analysis: Analysis) -> Tone:
+    """The tone of the sentence's emphasis, by the worst of its verdicts; a profile's is plain."""
+    tones = [THROUGHPUT_BADGES[comparison.throughput.headline.verdict][1] for comparison in analysis.comparisons]
+    for tone in ("bad", "warn", "good"):
+        if tone in tones:
+            return tone
+    return "plain"
 
 
 def _profile_sentence(result: RunResult) -> Text:
@@ -115,7 +140,11 @@ def badges(analysis: Analysis) -> tuple[Badge, ...]:
         if comparison.change.partial:
             found.append(Badge("configuration known in part", "warn"))
         for quality in comparison.quality:
-            if quality.metric == "quality.reward_mean" and quality.verdict != "not-comparable":
+            if (
+                quality.metric == "quality.reward_mean"
+                and quality.verdict != "not-comparable"
+                and quality.margin is not None
+            ):
                 margin = "" if quality.margin is None else f" within ±{fmt.number(quality.margin, 2)}"
                 found.append(
                     Badge(f"reward {QUALITY_WORDS[quality.verdict]}{margin if quality.verdict == 'equivalent' else ''}")

@@ -17,8 +17,8 @@ METRIC_WORDS = {
 }
 
 THROUGHPUT_BADGES: dict[ThroughputVerdict, tuple[str, Tone]] = {
-    "improved": ("▲ faster", "good"),
-    "regressed": ("▼ slower", "bad"),
+    "improved": ("▲ improved", "good"),
+    "regressed": ("▼ regressed", "bad"),
     "equivalent": ("= equivalent", "plain"),
     "within-noise": ("≈ within the margin", "plain"),
     "inconclusive": ("? inconclusive", "warn"),

@@ -21,7 +21,9 @@ def built(tmp_path: Path, samples: Path, runs: dict[str, str], report: str, form
         "version: 1\ntitle: T\nruns:\n" + "\n".join(lines) + f"\nreports:\n  - {{id: r, title: T, {report}}}\n", "utf-8"
     )
     manifest = load_manifest(tmp_path / "m.yaml", allow_outside=True)
-    build(manifest, tmp_path / "out", formats=formats, jobs=1, progress=lambda text: None)
+    result = build(manifest, tmp_path / "out", formats=formats, jobs=1, progress=lambda text: None)
+    if result.error is not None:
+        raise result.error
     return json.loads((tmp_path / "out" / "r" / "report.json").read_text("utf-8"))
 
 

@@ -30,7 +30,7 @@ def one_run(folder: Path, source: str) -> Path:
 def test_help_and_version() -> None:
     shown = rlreport("--help")
     assert shown.returncode == 0
-    for command in ("build", "check", "inspect", "simulate", "schema"):
+    for command in ("build", "check", "inspect", "init", "simulate", "schema"):
         assert command in shown.stdout
         assert rlreport(command, "--help").returncode == 0
     assert rlreport("--version").stdout.startswith("rlreport, version ")
@@ -130,6 +130,7 @@ def test_one_unreadable_run_does_not_stop_the_other_reports(tmp_path: Path) -> N
     )
     done = rlreport("build", manifest, "-o", tmp_path / "o", "-f", "json")
     assert done.returncode == 3
+    assert "b: not built, bad could not be read" in done.stdout
     assert (tmp_path / "o" / "g" / "report.json").is_file()
     assert not (tmp_path / "o" / "b").exists()
 
@@ -185,6 +186,32 @@ def test_inspect_as_json_has_the_documented_fields(tmp_path: Path) -> None:
     assert {"time.step_s", "work.tokens", "quality.reward_mean"} <= set(run["metrics"])
     text = rlreport("inspect", tmp_path / "a.jsonl")
     assert "verl-jsonl, steps 1 to 12 (12)" in text.stdout
+
+
+def test_init_writes_a_manifest_that_builds(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "logs" / "slow run" / "metrics.jsonl", seed=1)
+    write_jsonl(tmp_path / "logs" / "fast.jsonl", seed=2, speed=1.25)
+    (tmp_path / "logs" / "notes.txt").write_text("nothing of a run\n", "utf-8")
+    done = rlreport("init", "logs", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    built = rlreport("check", tmp_path / "logs" / "experiments.yaml")
+    assert built.returncode == 0, built.stderr
+    assert "fast -> slow-run: throughput regressed" in built.stdout
+    again = rlreport("init", "logs", cwd=tmp_path)
+    assert again.returncode == 2
+    assert "error[RR191]" in again.stderr
+    (tmp_path / "empty").mkdir()
+    assert rlreport("init", tmp_path / "empty").returncode == 3
+
+
+def test_a_build_of_one_report_leaves_the_index_and_takes_away_what_is_stale(tmp_path: Path) -> None:
+    manifest = write_pair(tmp_path)
+    assert rlreport("build", manifest, "-o", tmp_path / "o", "-f", "md,json").returncode == 0
+    index = (tmp_path / "o" / "index.html").read_bytes()
+    assert rlreport("build", manifest, "-o", tmp_path / "o", "-f", "json", "--report", "one").returncode == 0
+    assert (tmp_path / "o" / "index.html").read_bytes() == index
+    assert not (tmp_path / "o" / "one" / "report.md").exists()
+    assert (tmp_path / "o" / "pair" / "report.md").exists()
 
 
 def test_inspect_of_nothing_readable(tmp_path: Path) -> None:

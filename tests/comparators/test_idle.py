@@ -37,9 +37,18 @@ def test_sides_on_the_same_devices_own_no_bubble() -> None:
     assert (idle.trainer.fraction, idle.rollout.fraction, idle.owner) == (None, None, "neither")
 
 
-def test_an_unknown_mode_reads_no_timer_as_waiting() -> None:
-    idle = measure_idle(make_run(columns(time__wait_s=[1.0, 9.0, 5.0]), mode="unknown"), WINDOW)
-    assert (idle.trainer.fraction, idle.owner) == (None, "unknown")
+def test_an_unknown_mode_knows_only_a_wait_that_is_declared_as_such() -> None:
+    silent = measure_idle(make_run(columns(time__generate_s=[1.0, 9.0, 5.0]), mode="unknown"), WINDOW)
+    assert (silent.trainer.fraction, silent.owner) == (None, "unknown")
+    declared = measure_idle(make_run(columns(time__wait_s=[1.0, 9.0, 5.0]), mode="unknown"), WINDOW)
+    assert declared.trainer.fraction == pytest.approx(10 / 40)
+    assert declared.owner == "unknown"
+
+
+def test_an_empty_window_is_not_a_missing_timer() -> None:
+    nothing = SteadyState("none", None, None, (), None, ())
+    idle = measure_idle(make_run(columns(time__wait_s=[1.0, 9.0, 5.0])), nothing)
+    assert idle.trainer.source == "no step lies in the window"
 
 
 def test_without_a_timer_the_wait_is_unknown() -> None:

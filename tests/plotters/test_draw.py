@@ -195,7 +195,7 @@ def test_png_has_the_asked_size_and_a_white_ground() -> None:
 def test_missing_glyphs_are_told_and_not_drawn_as_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fonts, "_can_draw", lambda character: ord(character) < 0x2E80)
     spec = throughput(throughput_series("基线 48 nodes", 0), throughput_series("变体", 1))
-    (notice,) = drawing_notices(spec)
+    (notice,) = drawing_notices((spec,))
     assert notice.code == "RR501"
     assert "4 of its characters (基线变体)" in notice.message
     assert "throughput" in notice.message
@@ -205,7 +205,7 @@ def test_missing_glyphs_are_told_and_not_drawn_as_boxes(monkeypatch: pytest.Monk
 
 
 def test_no_notice_when_all_can_be_drawn() -> None:
-    assert all(drawing_notices(spec) == () for spec in realistic().values())
+    assert drawing_notices(tuple(realistic().values())) == ()
 
 
 @settings(max_examples=25, deadline=None)

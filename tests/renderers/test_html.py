@@ -12,7 +12,7 @@ from rlreport.renderers.html import narrative_html, render_html
 class Outline(HTMLParser):
     """The tags of a page, with attributes; fails on a tag that is closed out of order."""
 
-    VOID = frozenset({"meta", "img", "br", "hr", "link", "input"})
+    VOID = frozenset({"meta", "img", "br", "hr", "link", "input", "wbr"})
 
     def __init__(self) -> None:
         super().__init__()

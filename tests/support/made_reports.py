@@ -62,6 +62,7 @@ def make_report(**more: object) -> Report:
         "kind_label": "Tuning report",
         "question": "Is it?",
         "verdict": ("It is ", Strong("1.25×"), "."),
+        "verdict_tone": "good",
         "badges": (Badge("▲ faster", "good"),),
         "warning": Callout("Before any number", "bad", (("the dataset changed",),)),
         "facts": (Fact("Throughput", "1 → 2", "n 3"),),
