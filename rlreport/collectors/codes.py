@@ -16,6 +16,9 @@ CODES: dict[str, str] = {
     "RR210": "the run crashed before its first step",
     "RR211": "no step was logged",
     "RR212": "a collector plugin cannot be loaded",
+    "RR213": "the table of results holds other runs only",
+    "RR214": "the sources are of different runs",
+    "RR215": "a column that is mapped is not in the table",
     # Notices of one source: what was damaged, left out or repaired while reading.
     "RR220": "step lines are cut at 4,096 bytes",
     "RR221": "step lines end early",
@@ -48,4 +51,8 @@ CODES: dict[str, str] = {
     "RR247": "sources disagree about the configuration",
     "RR248": "sources of one run are successive jobs",
     "RR249": "steps remain incomplete because their line is cut",
+    # Notices of a table of results.
+    "RR250": "results that are not understood are left out",
+    "RR251": "results are given more than once with different values",
+    "RR252": "results are without a source",
 }

@@ -105,5 +105,6 @@ def _read_command(command: str, origin: str) -> CommandEcho | None:
             main, rest = (script[1] or script[2]).replace("/", "."), words[index + 1 :]
         else:
             continue
-        return CommandEcho(main, read_overrides(rest, origin))
+        damaged = any(ord(letter) < 32 and letter != "\t" for letter in command)
+        return CommandEcho(main, {} if damaged else read_overrides(rest, origin))
     return None

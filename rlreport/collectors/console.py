@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rlreport.collectors.anchors import Anchor, count_newlines, find_anchors
+from rlreport.collectors.anchors import Anchor, AnchorFinder, count_newlines
 from rlreport.collectors.attempts import AttemptCounter
 from rlreport.collectors.base import SourceOptions
 from rlreport.collectors.command_echo import read_commands
@@ -42,14 +42,15 @@ _ACTOR = re.compile(rb"\((?:[^()\s]{1,40} )?([A-Za-z_]\w*)(?:\([^()]*\))? pid=\d
 _STUB = re.compile(rb"step=\d+(?: - [^\n]*)?\n[^\n]{0,120}?'[a-z_]+/[\w/]+': ")
 
 _ANCHORS = (
-    Anchor("step", b"step:", 1),
+    Anchor("step", b"step:", 1, not_after=b"_/"),
     Anchor("progress", b"Training Progress:", 7),
     Anchor("traceback", b"Traceback (most recent call last)", 3),
     Anchor("resume", b"Setting global step to ", 11),
-    Anchor("resume", b"Resuming from "),
     Anchor("dump", DUMP_START, 6),
 )
-_ERROR_ANCHOR = Anchor("error", b"rror")
+#: Looked for up to the first metric line only. Later, an error is that of a traceback or stands at the end, and a resume
+#: also says which step it sets.
+_START_ANCHORS = (Anchor("error", b"rror"), Anchor("resume", b"Resuming from "))
 _ASYNC_ANCHORS = tuple(Anchor("async", tag, 1) for tag in TAGS)
 
 #: Bytes after the line of a hit that must be at hand before it is looked at (unless the source ends).
@@ -60,7 +61,7 @@ _LOOK_BACK = 16 << 10
 _PREAMBLE_BYTES = 4 << 20
 _ACTOR_BYTES = 1 << 20
 _DATE_BYTES = 256 << 10
-_TAIL_BYTES = 256 << 10
+_TAIL_BYTES = 128 << 10
 _MAX_CARRY = 16 << 20
 
 
@@ -122,6 +123,7 @@ class _Scan:
     errors: ErrorWatch = field(default_factory=ErrorWatch)
     blocks: MetricBlocks = field(default_factory=MetricBlocks)
     asynchronous: FullyAsyncLines | None = None
+    _finder: AnchorFinder = field(default_factory=AnchorFinder)
     _lines: int = 0
     _began: bool = False
     _resume_noted: bool = False
@@ -163,13 +165,13 @@ class _Scan:
 
     def _look_at_hits(self, buffer: bytes, end: int, ends: bool) -> int:
         anchors: tuple[Anchor, ...] = _ANCHORS
-        if self.errors.first is None:
-            anchors += (_ERROR_ANCHOR,)
+        if not self.blocks.rows:
+            anchors += _START_ANCHORS
         if self.asynchronous is not None:
             anchors += _ASYNC_ANCHORS
         counted = skip_to = 0
         cut = end
-        for position, name in find_anchors(buffer, end, anchors):
+        for position, name in self._finder.find(buffer, end, anchors):
             if name == "step" and position < skip_to:
                 continue
             floor = max(0, position - _LOOK_BACK)

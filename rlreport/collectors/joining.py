@@ -11,7 +11,7 @@ from rlreport.collectors.wrapped import goes_on, join
 
 _JOIN_BYTES = 64 << 10
 _MAX_JOINED = 500
-#: After so many lines of others, only one of the same process counts.
+#: After so many lines of others, blank lines and states of the progress bar, only a line of the same process counts.
 _MAX_BETWEEN = 8
 #: So often must a line have been broken at one width before that width proves that a line was broken.
 _PROVEN_WIDTH = 2
@@ -73,8 +73,10 @@ def _following(buffer: bytes, prefix: bytes, line_end: int) -> tuple[str, int, b
     start = line_end + 1
     if start >= len(buffer):
         return None
+    bars = (prefix + b"\r", prefix + b"Training Progress:")
     for _ in range(_MAX_BETWEEN):
-        if (prefix and buffer.startswith(prefix, start)) or buffer[start : start + 1] not in (b"(", b"\x1b"):
+        own = bool(prefix) and buffer.startswith(prefix, start) and not buffer.startswith(bars, start)
+        if own or buffer[start : start + 1] not in (b"(", b"\x1b", b"\n", b"\r"):
             break
         start = buffer.find(b"\n", start) + 1
         if start == 0:

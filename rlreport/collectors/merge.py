@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 from rlreport.collectors.layers import PRINT_TOLERANCE, RELATIVE_TOLERANCE, Layer, build_layers
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 #: Whose configuration comes first: Hydra's own record, then what was printed at run time, then anything else.
 _CONFIG_RANKS: dict[str, int] = {"hydra": 0, "verl-console": 1}
 _OTHER_CONFIG_RANK = 2
+#: So many configuration values may differ between two jobs of one run: what a restart changes.
+RESTART_CHANGES = 6
 
 
 def merge_sources(tables: Sequence[SourceTable]) -> RawRun:
@@ -65,13 +67,13 @@ def merge_sources(tables: Sequence[SourceTable]) -> RawRun:
 
 
 def require_steps(raw: RawRun) -> None:
-    """Raise when no source of the run has a step.
+    """Raise when no source of the run has a step or a result.
 
     Raises:
         RlreportError: RR210 with the first error line when the run crashed before its first step, RR211 otherwise; both
             with exit code 3.
     """
-    if len(raw.frame):
+    if len(raw.frame) or any(source.summaries for source in raw.sources):
         return
     failed = next((source for source in raw.sources if source.facts.first_error is not None), None)
     if failed is not None and failed.facts.first_error is not None:
@@ -85,6 +87,39 @@ def require_steps(raw: RawRun) -> None:
     hint = stub.message if stub else "was the run stopped while it started, or is its metric output in another file?"
     place = Location(raw.sources[0].path) if raw.sources else None
     raise RlreportError.of(Diagnostic("RR211", message, place, hint), EXIT_UNREADABLE)
+
+
+def require_one_run(raw: RawRun) -> None:
+    """Raise when two sources are jobs that train the same steps under different configurations: they are two runs.
+
+    Raises:
+        RlreportError: RR214 with exit code 3. A job that starts again from its first step, with what a restart changes (a
+            name, a path, where to resume), is one run still.
+    """
+    jobs = [source for source in raw.sources if source.rows and source.config]
+    for first, second in combinations(jobs, 2):
+        if first.format != second.format or _first_step(first) != _first_step(second):
+            continue
+        keys = sorted(first.config.keys() | second.config.keys())
+        differing = [key for key in keys if _differs(first.config.get(key), second.config.get(key))]
+        if len(differing) <= RESTART_CHANGES:
+            continue
+        message = (
+            f"holds another run than {first.path}: both begin at step {_first_step(first)}, and "
+            f"{plural(len(differing), 'configuration value')} differ, such as {differing[0]}"
+        )
+        hint = "give each run of the manifest its own sources"
+        raise RlreportError.of(Diagnostic("RR214", message, Location(second.path), hint), EXIT_UNREADABLE)
+
+
+def _first_step(source: SourceTable) -> int:
+    return min(row.step for row in source.rows)
+
+
+def _differs(first: ConfigValue | None, second: ConfigValue | None) -> bool:
+    if first is None or second is None:
+        return True
+    return not _equal(first.value, second.value)
 
 
 def _matrix(layer: Layer, steps: Sequence[int], keys: Sequence[str]) -> Matrix:

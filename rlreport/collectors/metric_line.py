@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+import msgspec
+
 SEPARATOR = " - "
 
 STEP = re.compile(r"step:(\d{1,12})(?= - |\s*-?\s*$)")
@@ -38,6 +40,13 @@ _KEY_LENGTH = 200
 
 #: A numpy scalar that is a whole value.
 _NUMPY = re.compile(r"np\.[A-Za-z_]\w*\(([-+.0-9einfa]+)\)(?= - |$)")
+
+#: What JSON does not know: nan and inf.
+_PLAIN = re.compile(r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)")
+#: Reading numbers as a JSON list is four times as fast as one by one.
+_NUMBERS = msgspec.json.Decoder(list[float])
+
+_MAX_LAYOUTS = 1000
 
 _WORDS = {"True": 1.0, "False": 0.0}
 _THREE_DECIMALS = re.compile(r"-?\d+\.\d{3}|nan|-?inf")
@@ -122,6 +131,7 @@ class MetricLineParser:
     """Reads the metric lines of one source; remembers the keys it has found to be well-formed, which makes it fast."""
 
     known: dict[str, str] = field(default_factory=dict)
+    _layouts: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def parse(self, body: str) -> MetricLine | None:
         """As `parse_metric_line`."""
@@ -140,14 +150,24 @@ class MetricLineParser:
 
     def _read_clean(self, text: str) -> dict[str, float] | None:
         """The values of a line of known keys and plain numbers, without a second look at anything; None otherwise."""
-        if not text.isascii():
+        parts = text.replace(SEPARATOR, ":").split(":")
+        keys = tuple(parts[::2])
+        known = self._layouts.get(keys)
+        if known is None:
+            known = self._new_layout(keys)
+            if known is None:
+                return None
+        numbers = _plain_numbers(parts[1::2])
+        return dict(zip(known, numbers, strict=True)) if numbers is not None and len(numbers) == len(known) else None
+
+    def _new_layout(self, keys: tuple[str, ...]) -> tuple[str, ...] | None:
+        """The keys of a line, each as it was first seen; None when one of them is new or comes twice."""
+        if len(set(keys)) < len(keys) or any(key not in self.known for key in keys):
             return None
-        flat = text.replace(SEPARATOR, ":").split(":")
-        try:
-            values = dict(zip(map(self.known.__getitem__, flat[::2]), map(float, flat[1::2]), strict=True))
-        except (KeyError, ValueError):
-            return None
-        return values if 2 * len(values) == len(flat) else None
+        known = tuple(self.known[key] for key in keys)
+        if len(self._layouts) < _MAX_LAYOUTS:
+            self._layouts[keys] = known
+        return known
 
     def _read_tolerantly(self, step: int, text: str) -> MetricLine:
         """Item by item, with every kind of damage in mind."""
@@ -215,6 +235,17 @@ class MetricLineParser:
             return values[key] == value
         values[self.known.get(key, key)] = value
         return True
+
+
+def _plain_numbers(texts: list[str]) -> list[float] | None:
+    """Numbers as Python prints them; None when one of the texts is something else."""
+    try:
+        return _NUMBERS.decode(f"[{','.join(texts)}]")
+    except msgspec.DecodeError:
+        pass
+    if not all(_PLAIN.fullmatch(text) for text in texts):
+        return None
+    return [float(text) for text in texts]
 
 
 def _split_items(text: str) -> list[str]:

@@ -31,6 +31,7 @@ _LIKE_AN_ITEM = re.compile(r"\s*(?:'[^']*'|\"[^\"]*\")(?:: .*)?[,}\]]$")
 #: After so many keys in order, order is taken to be the rule.
 _ORDERED = 4
 _NEVER = 10**9
+_MAX_UNPLACED = 10
 
 #: Stands for a value that could not be read.
 LOST = object()
@@ -101,11 +102,16 @@ class PprintReader:
         return self._attempt(body, number)
 
     def refuse(self, body: str) -> None:
-        """Tell of a line that was not taken and may have been one of the dump's: a list that is open may miss an item."""
+        """Tell of a line that was not taken and may have been one of the dump's.
+
+        A list that is open may miss an item. Raises DesyncError when too many such lines have no place.
+        """
         if self._stack and self._stack[-1].kind != "{" and ("'" in body or '"' in body):
             self._stack[-1].lost = True
         if self._stack and _LIKE_AN_ITEM.match(body):
             self.unplaced += 1
+            if self.unplaced > _MAX_UNPLACED:
+                raise DesyncError
 
     def result(self) -> dict[str, Any]:
         """The dict as far as it was read. Values that were lost are not in it."""

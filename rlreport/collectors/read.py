@@ -36,6 +36,16 @@ def read_sources(paths: Sequence[SourceRequest], root: Path | None = None) -> li
     return reading.tables
 
 
+#: Names that a format also goes by, by whether columns are mapped.
+_SHORT_NAMES: dict[tuple[str | None, bool], str] = {
+    ("tsv", True): "csv",
+    ("tsv", False): "csv",
+    ("jsonl", True): "jsonl-table",
+    ("jsonl", False): "verl-jsonl",
+    ("console", False): "verl-console",
+}
+
+
 @dataclass(slots=True)
 class _Reading:
     root: Path | None
@@ -45,6 +55,7 @@ class _Reading:
 
     def take(self, path: Path, source_format: str | None, columns: Mapping[str, str]) -> None:
         """Read one request; problems are gathered."""
+        source_format = _SHORT_NAMES.get((source_format, bool(columns)), source_format)
         if source_format is not None and collector_of(source_format) is None:
             hint = f"known formats are {', '.join(list_formats())}"
             self._refuse("RR206", f"there is no format {source_format!r}", path, hint)

@@ -11,6 +11,7 @@ from rlreport.collectors.base import Collector
 from rlreport.collectors.console import ConsoleCollector
 from rlreport.collectors.hydra import HydraCollector
 from rlreport.collectors.jsonl import JsonlCollector
+from rlreport.collectors.summary import SummaryCollector
 from rlreport.collectors.table import CsvCollector, JsonlTableCollector
 from rlreport.collectors.tensorboard import TensorboardCollector
 from rlreport.run.diagnostics import EXIT_USAGE, Diagnostic, RlreportError
@@ -23,6 +24,7 @@ BUILTIN: tuple[Collector, ...] = (
     JsonlCollector(),
     JsonlTableCollector(),
     CsvCollector(),
+    SummaryCollector(),
     ConsoleCollector(),
 )
 

@@ -6,6 +6,7 @@ A column whose name is already a canonical metric, or `step`, needs no mapping. 
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -79,7 +80,8 @@ class CsvCollector:
         check_columns(options)
         reader = ChunkReader(path)
         reading = _Reading(options.columns)
-        lines = _text_lines(reader)
+        unended: list[int] = []
+        lines = _text_lines(reader, unended)
         first = next(lines, None)
         if first is None:
             raise unreadable("RR203", "the table is empty", options.display)
@@ -89,13 +91,19 @@ class CsvCollector:
         rows = csv.reader(lines, delimiter=delimiter)
         try:
             for cells in rows:
+                if unended:
+                    cells.pop()
                 if any(cell.strip() for cell in cells):
                     reading.add(rows.line_num + 1, {name: _cell(cell) for name, cell in zip(header, cells, strict=False)})
         except csv.Error as error:
             raise unreadable(
                 "RR209", f"the table cannot be read: {error}", options.display, line=rows.line_num + 1
             ) from error
-        return _finish(new_table(reader, self.format, options), reading)
+        table = new_table(reader, self.format, options)
+        if unended:
+            message = "the last line has no end: its last value may be cut and is left out"
+            table.notices.append(Notice("RR233", message, f"{options.display}:{unended[0]}"))
+        return _finish(table, reading)
 
 
 class JsonlTableCollector:
@@ -158,7 +166,6 @@ def check_columns(options: SourceOptions) -> None:
     """Raise RR208 when a column is mapped to something that is not a canonical metric."""
     for column, name in options.columns.items():
         if name != STEP and name not in METRICS:
-            import difflib
 
             near = difflib.get_close_matches(name, [*METRICS, STEP], n=1)
             hint = f"did you mean {near[0]!r}?" if near else "the canonical metrics are listed in the documentation"
@@ -171,6 +178,12 @@ def _require_step(header: Iterable[str], options: SourceOptions) -> None:
         shown = ", ".join(repr(name) for name in names[:8])
         hint = f"map one of its columns to 'step'; it has {shown}"
         raise unreadable("RR207", "the table has no step column", options.display, hint, line=1)
+    missing = [name for name in options.columns if name not in names]
+    if missing:
+        near = difflib.get_close_matches(missing[0], names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(repr(name) for name in names[:8])}"
+        message = f"the table has no column {missing[0]!r}, which is mapped to {options.columns[missing[0]]!r}"
+        raise unreadable("RR215", message, options.display, hint, line=1)
 
 
 def _finish(table: SourceTable, reading: _Reading) -> SourceTable:
@@ -193,8 +206,11 @@ def _finish(table: SourceTable, reading: _Reading) -> SourceTable:
     return table
 
 
-def _text_lines(reader: ChunkReader) -> Iterator[str]:
-    for number, raw, _ in iter_lines(reader):
+def _text_lines(reader: ChunkReader, unended: list[int]) -> Iterator[str]:
+    """The lines of a file as text; the number of a last line without a line end is put into `unended` before it comes."""
+    for number, raw, ended in iter_lines(reader):
+        if not ended:
+            unended.append(number)
         yield decode(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw).replace("\0", "") + "\n"
 
 
@@ -211,7 +227,9 @@ def _cell(text: str) -> object:
 
 def _delimiter(path: Path, head: bytes) -> str:
     first = head.split(b"\n", 1)[0]
-    return "\t" if _name(path).endswith(".tsv") or first.count(b"\t") > first.count(b",") else ","
+    if _name(path).endswith(".tsv"):
+        return "\t"
+    return max(",\t;", key=lambda sign: first.count(sign.encode()))
 
 
 def _name(path: Path) -> str:

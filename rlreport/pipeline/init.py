@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from rlreport.collectors import merge_sources, read_sources, require_steps
+from rlreport.collectors import merge_sources, read_sources, require_one_run, require_steps
 from rlreport.run.diagnostics import EXIT_UNREADABLE, Diagnostic, Location, RlreportError
 
 _HEAD = """\
@@ -47,7 +47,9 @@ def draft_manifest(folder: Path, root: Path) -> str:
 
 def _holds_run(path: Path) -> bool:
     try:
-        require_steps(merge_sources(read_sources([(path, None, {})], None)))
+        raw = merge_sources(read_sources([(path, None, {})], None))
+        require_one_run(raw)
+        require_steps(raw)
     except RlreportError:
         return False
     return True

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rlreport.collectors import merge_sources, read_sources, require_steps
+from rlreport.collectors import merge_sources, read_sources, require_one_run, require_steps
 from rlreport.dialects import interpret_run
 from rlreport.manifest.model import Manifest
 from rlreport.run.diagnostics import Location, RlreportError
@@ -39,6 +39,7 @@ def read_run(
     Raises RlreportError (exit code 3) when a source cannot be read or no source has a step.
     """
     raw = merge_sources(read_sources(list(sources), root))
+    require_one_run(raw)
     require_steps(raw)
     return raw, interpret_run(raw, declared)
 

@@ -29,6 +29,14 @@ def number(value: float | None, digits: int = 3) -> str:
     return _minus(f"{round(value, digits - 1 - exponent):,.{decimals}f}")
 
 
+def as_given(value: float | None, resolution: float) -> str:
+    """A number with the digits of its source; `resolution` is one unit of the last of them: 1294.5 at 0.01 is "1,294.50"."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    decimals = max(round(-math.log10(resolution)), 0) if resolution > 0 else 0
+    return _minus(f"{value:,.{decimals}f}")
+
+
 def count(value: float | None) -> str:
     """A whole number with thousands separators."""
     return UNKNOWN if value is None or not math.isfinite(value) else _minus(f"{round(value):,}")
@@ -112,6 +120,13 @@ def duration(value_s: float | None) -> str:
         return f"{minutes} min {rest} s"
     hours, minutes = divmod(round(value_s / 60), 60)
     return f"{hours} h {minutes:02d} min"
+
+
+def p_value(value: float | None) -> str:
+    """The probability of a test as "p = 0.03" (two digits), "p < 0.001" below that."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    return "p < 0.001" if value < 0.001 else f"p = {number(value, 2)}"
 
 
 def byte_size(value: int) -> str:

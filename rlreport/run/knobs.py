@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal, get_args
 
@@ -103,17 +103,39 @@ class ModePart:
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """An arithmetic relation that ties knobs together.
+    """An arithmetic relation between knobs.
 
     `expression` is arithmetic over variables (dotted keys, or names of `KnobRules.variables`). Kind "holds": two sides
-    joined by `==` that must be equal within each run. Kind "conserved": one side, whose value stays the same from one run to
-    the other in a fair pair. The first variable that moved leads unless another one was declared.
+    joined by `==` that must be equal within each run, so that a knob that moves forces another one. Kind "check": the same,
+    but it ties nothing (divisibility). Kind "conserved": one side, whose value stays the same from one run to the other in a
+    fair pair. The first variable that moved leads unless another one was declared. It speaks of runs in one of `modes` whose
+    configuration meets all `conditions`; `otherwise` completes "where it does not hold, ...".
     """
 
     name: str
-    kind: Literal["holds", "conserved"]
+    kind: Literal["holds", "conserved", "check"]
     expression: str
     modes: tuple[str, ...]
+    source: str
+    conditions: tuple[Condition, ...] = ()
+    otherwise: str = ""
+
+    def speaks_of(self, values: Mapping[str, Any], mode: str) -> bool:
+        """Whether the relation is about a run with these plain configuration values, in this mode."""
+        return mode in self.modes and all(condition.holds(values) for condition in self.conditions)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What runs of different modes must have in common to be compared, computed for each mode by its own expression.
+
+    `fair` completes "for a fair comparison, ...".
+    """
+
+    name: str
+    unit: str
+    by_mode: Mapping[str, str]
+    fair: str
     source: str
 
 
@@ -141,7 +163,8 @@ class KnobRules:
     `rows` stand in the order in which a reader wants to see differences. `sections` give unlisted keys a class by pattern,
     the first that matches. `derived` maps a pattern to the key whose value it repeats. `variables` are names for products of
     keys, used in invariants ("devices.rollout"). `core` are keys that every full configuration of the framework has: a
-    configuration without most of them is partial.
+    configuration without most of them is partial. `quantities` must be equal between runs of different modes. `facts` are
+    the keys that tell what a comparison must know ("model", "training data", "node count"), one of them being enough.
     """
 
     rows: tuple[KnobRow, ...] = ()
@@ -153,6 +176,34 @@ class KnobRules:
     derived: tuple[tuple[str, str], ...] = ()
     variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     core: tuple[str, ...] = ()
+    quantities: tuple[Quantity, ...] = ()
+    facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def with_rows(self, added: Iterable[KnobRow]) -> KnobRules:
+        """The rules with rows added before its own, so that they win where both are as specific.
+
+        A row whose pattern stands in the table already replaces it there, and keeps the old row's label, unit, defaults,
+        equal values and kind where it gives none.
+        """
+        rows = list(self.rows)
+        places = {row.pattern: place for place, row in enumerate(rows)}
+        new: list[KnobRow] = []
+        for row in added:
+            place = places.get(row.pattern)
+            if place is None:
+                new.append(row if row.label else replace(row, label=_short_name(row.pattern)))
+                continue
+            old = rows[place]
+            rows[place] = replace(
+                old,
+                knob_class=row.knob_class,
+                label=row.label or old.label,
+                unit=row.unit or old.unit,
+                defaults=row.defaults or old.defaults,
+                same=row.same or old.same,
+                kind=old.kind if row.kind == "plain" else row.kind,
+            )
+        return replace(self, rows=(*new, *rows))
 
     def row(self, key: str) -> KnobRow | None:
         """The most specific row that covers a key: most literal characters, the earlier row where they are as many."""
@@ -170,7 +221,7 @@ class KnobRules:
         row = self.row(key)
         if row is not None:
             return Knob(key, row.knob_class, row.label, row.unit)
-        return Knob(key, self.section_class(key), ".".join(key.split(".")[-2:]))
+        return Knob(key, self.section_class(key), _short_name(key))
 
     def inert_in(self, key: str, values: Mapping[str, Any], mode: str) -> str | None:
         """The title of the part to which a key belongs if that part does not run under these values and in this mode.
@@ -220,6 +271,10 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, str) and value.strip().lower() in _WORDS:
         return _WORDS[value.strip().lower()]
     return value
+
+
+def _short_name(key: str) -> str:
+    return ".".join(key.split(".")[-2:])
 
 
 def _covered(patterns: Iterable[str], key: str) -> bool:

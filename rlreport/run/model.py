@@ -10,6 +10,7 @@ from rlreport.run.diagnostics import Notice
 from rlreport.run.knobs import NO_RULES, Knob, KnobRules
 from rlreport.run.raw import ConfigValue
 from rlreport.run.spans import Gauge, SpanTable
+from rlreport.run.summary import Summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +81,9 @@ class Run:
     to a class and matter in this run. `spans` and
     `gauges` are what traces tell, a table a source; `hybrid_replicas` the replicas that share the Trainer's devices, None
     where that is not told. `partial_steps` maps a cut step to its reason; `restarts` are the first steps after
-    each resume. `knob_rules` is what the dialect knows of the framework's configuration; comparisons read it.
+    each resume. `knob_rules` is what the dialect knows of the framework's configuration; comparisons read it. `started_at`
+    is the ISO date or time of the first dated line of the sources. `summaries` are published results; a run that has nothing
+    else has no steps.
     """
 
     run_id: str
@@ -105,6 +108,8 @@ class Run:
     spans: tuple[SpanTable, ...] = ()
     gauges: tuple[Gauge, ...] = ()
     hybrid_replicas: frozenset[int] | None = None
+    started_at: str | None = None
+    summaries: tuple[Summary, ...] = ()
 
     @property
     def trained_steps(self) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlreport.run.diagnostics import Notice
 from rlreport.run.spans import Gauge, SpanTable
+from rlreport.run.summary import Summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +62,10 @@ class SourceFacts:
 
 @dataclass(slots=True)
 class SourceTable:
-    """One source as read: its rows in file order, its configuration (flattened to dotted keys), facts and notices."""
+    """One source as read: its rows in file order, its configuration (flattened to dotted keys), facts and notices.
+
+    `summaries` are results without steps, of all runs that a table of results holds.
+    """
 
     path: str
     format: str
@@ -73,6 +77,7 @@ class SourceTable:
     sha256: str = ""
     spans: SpanTable | None = None
     gauges: list[Gauge] = field(default_factory=list)
+    summaries: list[Summary] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

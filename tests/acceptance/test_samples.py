@@ -113,3 +113,14 @@ def test_a_smoke_test_claims_nothing(tmp_path: Path, samples: Path) -> None:
     )
     assert alone["comparisons"][0]["throughput"]["verdict"] == "insufficient-data"
     assert alone["comparisons"][0]["throughput"]["ratio"] is None
+
+
+def test_two_runs_in_one_folder_are_not_one(tmp_path: Path, samples: Path) -> None:
+    for name in ("fsdp", "megatron"):
+        log = samples / f"verl-grpo-{name}-h800" / "console.log"
+        (tmp_path / "mixed").mkdir(exist_ok=True)
+        (tmp_path / "mixed" / f"{name}.log").symlink_to(log)
+    with pytest.raises(RlreportError) as caught:
+        built(tmp_path, tmp_path, {"a": "mixed"}, "kind: profile, baseline: a")
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["RR214"]
+    assert caught.value.exit_code == 3

@@ -148,16 +148,19 @@ def test_two_unprefixed_steps_in_one_line(tmp_path: Path) -> None:
     assert [row.values for row in read(text.encode(), tmp_path).rows] == [training_values(1), training_values(2)]
 
 
-@pytest.mark.parametrize("between", ["", "other", "bar"])
+@pytest.mark.parametrize(
+    "between",
+    ["", VerlLog().line("INFO something", "WorkerDict", 9).text, VerlLog().bar(1, 9, 50).text, "\n", "\n\n"],
+    ids=["nothing", "another actor", "the progress bar", "a blank line", "two blank lines"],
+)
 def test_a_line_that_ray_split(tmp_path: Path, between: str) -> None:
     body = metric_body(2, training_values(2))
     in_key, in_number = body.index("response_length") + 4, body.index("timing_s/gen:") + 18
-    other = VerlLog().line("INFO something", "WorkerDict", 9) if between == "other" else VerlLog()
     log = VerlLog().metrics(1, training_values(1))
-    log.split_metrics(2, training_values(2), [in_key, in_number], between=other.text).metrics(3, training_values(3))
+    log.split_metrics(2, training_values(2), [in_key, in_number], between=between).metrics(3, training_values(3))
     table = read(log, tmp_path)
     assert [row.values for row in table.rows] == [training_values(step) for step in (1, 2, 3)]
-    assert [row.line for row in table.rows] == [1, 2, 5 + (between == "other")]
+    assert [row.line for row in table.rows] == [1, 2, 5 + between.count("\n")]
     assert codes(table) == ["RR223"]
 
 

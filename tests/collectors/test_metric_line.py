@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.verl_logs import ERAS, metric_body
 
@@ -34,6 +34,7 @@ def same(a: dict[str, float], b: dict[str, float]) -> bool:
     return list(a) == list(b) and all(a[key] == b[key] or (math.isnan(a[key]) and math.isnan(b[key])) for key in a)
 
 
+@settings(deadline=None)
 @given(
     st.integers(0, 10**9),
     st.dictionaries(KEYS, NUMBERS, min_size=1),
@@ -48,12 +49,14 @@ def test_what_is_printed_is_read(step: int, values: dict[str, float], era: str) 
     assert line.dropped == 0
 
 
+@settings(deadline=None)
 @given(st.dictionaries(KEYS, st.floats(-1e6, 1e6), min_size=1))
 def test_three_decimals_are_read_as_printed(values: dict[str, float]) -> None:
     line = read(metric_body(3, values, "fixed3"))
     assert same(line.values, {key: float(f"{value:.3f}") for key, value in values.items()})
 
 
+@settings(deadline=None)
 @given(st.dictionaries(KEYS, NUMBERS, min_size=1), st.sampled_from(ERAS), st.data())
 def test_a_second_reading_with_known_keys_gives_the_same(values: dict[str, float], era: str, data: st.DataObject) -> None:
     parser = MetricLineParser()

@@ -15,8 +15,11 @@ COLUMNS = {"iteration": "step", "secs": "time.step_s", "toks": "work.tokens"}
 
 
 def read(
-    collector: Collector, text: str | bytes, folder: Path, name: str = "t.csv", columns: Mapping[str, str] = COLUMNS
+    collector: Collector, text: str | bytes, folder: Path, name: str = "t.csv", columns: Mapping[str, str] | None = None
 ) -> SourceTable:
+    """Read a table; without `columns`, those of COLUMNS that stand in it are mapped."""
+    if columns is None:
+        columns = {column: metric for column, metric in COLUMNS.items() if column in str(text)}
     path = folder / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return collector.read(path, SourceOptions(name, columns))
@@ -43,7 +46,8 @@ def test_tabs_byte_order_mark_and_other_line_ends(tmp_path: Path, name: str) -> 
     table = read(CsvCollector(), text, tmp_path, name)
     assert [(row.step, row.values) for row in table.rows] == [(1, {"time.step_s": 2.5}), (2, {"time.step_s": 3.5})]
     assert table.notices == []
-    packed = read(CsvCollector(), gzip.compress(text), tmp_path, f"{name}.gz")
+    columns = {"iteration": "step", "secs": "time.step_s"}
+    packed = read(CsvCollector(), gzip.compress(text), tmp_path, f"{name}.gz", columns)
     assert packed.rows == table.rows
 
 
@@ -58,6 +62,16 @@ def test_rows_without_a_step_and_restarts(tmp_path: Path) -> None:
 def test_quoted_cells_over_lines(tmp_path: Path) -> None:
     table = read(CsvCollector(), 'iteration,text,secs\n1,"a, b\nc",2\n2,d,3\n', tmp_path)
     assert [(row.step, row.values) for row in table.rows] == [(1, {"time.step_s": 2.0}), (2, {"time.step_s": 3.0})]
+
+
+@pytest.mark.parametrize(
+    ("last", "row"),
+    [("3,30", (3, {})), ("3,30,4", (3, {"time.step_s": 30.0})), ("3", None), ("3,", (3, {}))],
+)
+def test_a_last_line_without_its_end(tmp_path: Path, last: str, row: tuple[int, dict[str, float]] | None) -> None:
+    table = read(CsvCollector(), f"iteration,secs,toks\n1,10,5\n{last}", tmp_path)
+    assert [(entry.step, entry.values) for entry in table.rows[1:]] == ([] if row is None else [row])
+    assert "RR233" in codes(table)
 
 
 def test_json_lines(tmp_path: Path) -> None:
@@ -108,3 +122,21 @@ def test_sniffing(tmp_path: Path) -> None:
     assert lines.sniff(tmp_path / "a.jsonl", b'{"step": 1, "time.step_s": 2}\n')
     assert not lines.sniff(tmp_path / "a.jsonl", b'{"step": 1, "data": {"a": 1}}\n')
     assert not lines.sniff(tmp_path / "a.jsonl", b"[1, 2]\n")
+
+
+@pytest.mark.parametrize(
+    ("collector", "text"),
+    [(CsvCollector(), "iteration,secs,tok\n1,2,3\n"), (JsonlTableCollector(), '{"iteration": 1, "secs": 2, "tok": 3}\n')],
+)
+def test_a_mapped_column_that_is_not_there(tmp_path: Path, collector: Collector, text: str) -> None:
+    with pytest.raises(RlreportError) as caught:
+        read(collector, text, tmp_path, columns=COLUMNS)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "RR215"
+    assert "'toks'" in diagnostic.message
+    assert diagnostic.hint == "did you mean 'tok'?"
+
+
+def test_semicolons_part_columns_too(tmp_path: Path) -> None:
+    table = read(CsvCollector(), "iteration;secs;toks\n1;2.5;30\n", tmp_path)
+    assert table.rows[0].values == {"time.step_s": 2.5, "work.tokens": 30.0}

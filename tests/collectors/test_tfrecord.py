@@ -3,7 +3,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tensorboardX.record_writer import masked_crc32c as reference
 
@@ -15,11 +15,13 @@ def record(data: bytes) -> bytes:
     return header + struct.pack("<I", reference(header)) + data + struct.pack("<I", reference(data))
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=100))
 def test_the_checksum_is_that_of_another_implementation(data: bytes) -> None:
     assert masked_crc32c(data) == reference(data)
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=40), max_size=12))
 def test_records_are_found(parts: list[bytes]) -> None:
     buffer = b"".join(map(record, parts))
@@ -29,6 +31,7 @@ def test_records_are_found(parts: list[bytes]) -> None:
     assert records.incomplete_at is None
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(min_size=1, max_size=40), min_size=1, max_size=6), st.data())
 def test_a_file_that_ends_early_keeps_its_whole_records(parts: list[bytes], data: st.DataObject) -> None:
     whole = [record(part) for part in parts]

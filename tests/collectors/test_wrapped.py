@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.verl_logs import metric_body, training_values
 
@@ -50,6 +50,7 @@ def test_a_known_key_at_the_end_is_enough() -> None:
     assert goes_on(START + "Timing", False, "X:1", {"TimingX": "TimingX"}) == "yes"
 
 
+@settings(deadline=None)
 @given(st.integers(1, 400), st.booleans())
 def test_joining_gives_the_line_again_wherever_it_was_split(at: int, trim: bool) -> None:
     """Split one line anywhere, with and without the spaces at the break: it is joined right, or not at all."""
