@@ -80,6 +80,7 @@ def compare_throughput(
 
     Verdict of each ratio, first that applies, with margins 1/(1 + margin) to 1 + margin:
 
+    * "insufficient-data": an arm has fewer than eight steps at all, so that no number can be given, comparable or not;
     * "not-comparable": `comparable` is False (`reasons` say why); "no-steady-state": an arm has none in spite of eight steps
       or more; "insufficient-data": an arm has fewer than eight steps, or fewer than four effective ones;
     * the 90 % interval lies within the margins: "within-noise" when the 95 % interval excludes 1 (a difference, but smaller
@@ -204,11 +205,14 @@ def _with_ratio(result: RatioComparison, found: LogRatio, standing: ThroughputVe
         ci_high=high,
         verdict=standing or judge_ratio(found, result.margin),
         minimum_detectable_ratio=found.minimum_detectable(),
+        p_value=found.p_value,
     )
 
 
 def _standing(arms: tuple[Arm, Arm], n_effective: float = math.inf, *, comparable: bool) -> ThroughputVerdict | None:
     """The verdict that stands whatever the interval says, or None."""
+    if any(len(arm.run.trained_steps) < FEWEST_STEPS for arm in arms):
+        return "insufficient-data"
     if not comparable:
         return "not-comparable"
     if any(arm.window.steady_class == "none" and arm.window.n >= FEWEST_STEPS for arm in arms):
