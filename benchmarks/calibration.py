@@ -1,280 +1,155 @@
 #!/usr/bin/env python3
-"""Do the intervals hold what they promise? Compare many pairs of made runs whose true ratio is known, and count.
+"""Do the intervals hold what they promise? The tables of docs/statistics.md, made again.
 
-Each pair goes through the functions that a build uses: find_steady_state, common_window, compare_throughput. The table says
-how often the 95 % interval held the true ratio, how often it excluded 1, how often the verdict was a confident one, and how
-the windows were classed.
+usage: calibration.py [--pairs 1000] [--table grid|noise|drift|others] [--seed 1] [--jobs 1] [--write docs/statistics.md]
 
-usage: calibration.py [--pairs 2000] [--table grid|noise|drift|all] [--seed 1]
+Without --write the tables are printed; with it each one replaces what stands between its markers in the page.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+import math
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
+from calibration_others import OTHERS
+from calibration_pairs import NOISES, Scenario, Tally, autoregressive_scenario, run_pairs, share_of, steady_states
 
-from rlreport.comparators.results import SteadyState, ThroughputComparison
-from rlreport.comparators.steady_state import common_window, find_steady_state
-from rlreport.comparators.throughput import compare_throughput
-from rlreport.run.model import Devices, Run, StepSemantics
-
-Array = NDArray[np.float64]
-Columns = dict[str, Array]
-
-STEP_S = 100.0
-TOKENS = 1_000_000.0
-SEMANTICS = StepSemantics(
-    step_is="one batch",
-    contains=("time.wait_s", "time.update_actor_s", "time.validate_s", "time.checkpoint_s"),
-    excludes=(),
-    throughput_denominator="all devices",
-    wait_is="made",
-    source="made",
-)
-
-
-def make_run(columns: Columns, run_id: str = "run") -> Run:
-    """A run of 16 devices with these columns from step 1 on."""
-    index = pd.RangeIndex(1, len(columns["time.step_s"]) + 1, name="step")
-    frame = pd.DataFrame({"work.prompts": 256.0, **columns}, index=index)
-    return Run(
-        run_id=run_id,
-        label=run_id,
-        framework="made",
-        framework_version=None,
-        mode="separate_async",
-        status="completed",
-        status_reason="made",
-        devices=Devices(trainer=8, rollout=8, total=16),
-        semantics=SEMANTICS,
-        steps=frame,
-        raw=frame,
-        config={},
-        knobs={},
-        sources=(),
-        partial_steps={},
-        restarts=(),
-        notices=(),
-    )
-
-
-def autoregressive(rng: np.random.Generator, steps: int, phi: float, cv: float = 0.05) -> Array:
-    """First-order autoregressive noise of standard deviation cv, started in its stationary state."""
-    shocks = rng.standard_normal(steps) * np.sqrt(1 - phi**2)
-    shocks[0] /= np.sqrt(1 - phi**2)
-    return cv * _filter(shocks, phi)
-
-
-def heavy_tailed(rng: np.random.Generator, steps: int, phi: float = 0.5, cv: float = 0.05) -> Array:
-    """Autoregressive noise with shocks of Student's t at three degrees of freedom (infinite kurtosis)."""
-    shocks = rng.standard_t(3, steps + 50) / np.sqrt(3.0) * np.sqrt(1 - phi**2)
-    return cv * _filter(shocks, phi)[50:]
-
-
-def telegraph(rng: np.random.Generator, steps: int, switch: float = 0.1, high: float = 0.07) -> Array:
-    """Two states that last ten steps on average, with a little noise on top."""
-    flips = np.cumsum(rng.random(steps) < switch) + rng.integers(0, 2)
-    return np.where(flips % 2 == 0, high, -high) + 0.02 * rng.standard_normal(steps)
-
-
-def alternating(rng: np.random.Generator, steps: int, high: float = 0.3) -> Array:
-    """Slow and fast steps in turn, as an async queue makes them."""
-    return np.where(np.arange(steps) % 2 == 0, high, -high) + 0.05 * rng.standard_normal(steps)
-
-
-def _filter(shocks: Array, phi: float) -> Array:
-    from scipy.signal import lfilter
-
-    return np.asarray(lfilter([1.0], [1.0, -phi], shocks), dtype=np.float64)
-
-
-def columns_of(rng: np.random.Generator, noise: Array, shape: Array | float = 1.0, growth: float = 0.0) -> Columns:
-    """Step times from log noise and a shape (1 = ordinary time); tokens vary by 3 % and may grow along the run.
-
-    With growth, time has a fixed part of 30 %, so that tokens per second drift with response length.
-    """
-    length = np.linspace(1.0, 1.0 + growth, len(noise))
-    tokens = TOKENS * length * np.exp(0.03 * rng.standard_normal(len(noise)))
-    base = 0.3 + 0.7 * tokens / TOKENS if growth else tokens / TOKENS
-    return {
-        "time.step_s": STEP_S * base * np.exp(noise) * shape,
-        "work.tokens": tokens,
-        "length.response_mean": 1000 * length,
-    }
+STEPS = (30, 100, 300)
+CORRELATIONS = (0.0, 0.5, 0.8)
+RATIOS = (1.0, 1.1)
+SCENARIOS: dict[str, Scenario] = {
+    scenario.name: scenario for scenario in (*(autoregressive_scenario(phi) for phi in CORRELATIONS), *NOISES)
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
-    """How one arm's columns are made, from a generator and a number of steps."""
+class Cell:
+    """One row of a table of pairs: a kind of noise and a length."""
 
     name: str
-    make: Callable[[np.random.Generator, int], Columns]
+    steps: int
+    tallies: tuple[Tally, Tally]
+
+    def row(self) -> str:
+        """The row in Markdown."""
+        even, faster = self.tallies
+        sure = (even.verdicts["improved"] + even.verdicts["regressed"]) / even.pairs
+        width = f"{100 * float(np.median(even.widths)):.1f} %" if even.widths else "–"
+        shares = (even.coverage, faster.coverage, even.alarms, sure)
+        return f"| {self.name} | {self.steps} | {' | '.join(percent(share) for share in shares)} | {width} |"
 
 
-def _spikes(rng: np.random.Generator, steps: int, *, labelled: bool) -> Columns:
-    spiking = np.arange(1, steps + 1) % 5 == 0
-    columns = columns_of(rng, autoregressive(rng, steps, 0.5), np.where(spiking, 1.6, 1.0))
-    if labelled:
-        columns["time.validate_s"] = np.where(spiking, 0.6 * STEP_S, np.nan)
-    return columns
+def percent(share: float) -> str:
+    """A share to a tenth of a percent."""
+    return f"{100 * share:.1f} %"
 
 
-def _stalls(rng: np.random.Generator, steps: int) -> Columns:
-    shape = np.where(rng.random(steps) < 0.02, rng.uniform(4, 40, steps), 1.0)
-    return columns_of(rng, autoregressive(rng, steps, 0.5), shape)
+def cell(name: str, steps: int, *, pairs: int, seed: int) -> Cell:
+    """Compare the pairs of one row."""
+    even, faster = (run_pairs(SCENARIOS[name], steps=steps, ratio=ratio, pairs=pairs, seed=seed) for ratio in RATIOS)
+    return Cell(name, steps, (even, faster))
 
 
-def _warm_up(rng: np.random.Generator, steps: int, slow: float, constant: float) -> Columns:
-    shape = 1 + slow * np.exp(-np.arange(steps) / constant)
-    return columns_of(rng, autoregressive(rng, steps, 0.5), shape)
+def _cell(key: tuple[str, int], *, pairs: int, seed: int) -> str:
+    return cell(*key, pairs=pairs, seed=seed).row()
 
 
-def _prefetched(rng: np.random.Generator, steps: int) -> Columns:
-    shape = np.where(np.arange(steps) < 3, 0.3, 1.0)
-    return columns_of(rng, autoregressive(rng, steps, 0.5), shape)
+def pair_table(names: Sequence[str], *, pairs: int, seed: int, jobs: int) -> list[str]:
+    """Coverage of the 95 % interval and false alarms by kind of noise and length."""
+    head = [
+        "| noise | steps | coverage, true ratio 1 | coverage, true ratio 1.1 | intervals without 1, true ratio 1 | "
+        "verdict faster or slower, true ratio 1 | median width |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    keys = [(name, steps) for name in names for steps in STEPS]
+    work = partial(_cell, pairs=pairs, seed=seed)
+    if jobs == 1:
+        return head + [_told(work(key)) for key in keys]
+    with ProcessPoolExecutor(jobs) as pool:
+        return head + [_told(row) for row in pool.map(work, keys)]
 
 
-NOISES = (
-    Scenario("anti-correlated, lag one -0.7", lambda rng, n: columns_of(rng, autoregressive(rng, n, -0.7))),
-    Scenario("heavy tails (t, 3 degrees), 0.5", lambda rng, n: columns_of(rng, heavy_tailed(rng, n))),
-    Scenario("validation every 5th step, labelled", lambda rng, n: _spikes(rng, n, labelled=True)),
-    Scenario("spike every 5th step, unlabelled", lambda rng, n: _spikes(rng, n, labelled=False)),
-    Scenario("two states in turn", lambda rng, n: columns_of(rng, alternating(rng, n))),
-    Scenario("two states, ten steps each", lambda rng, n: columns_of(rng, telegraph(rng, n))),
-    Scenario("length grows 30 %, 0.5", lambda rng, n: columns_of(rng, autoregressive(rng, n, 0.5), growth=0.3)),
-    Scenario("drift of -30 %, 0.5", lambda rng, n: columns_of(rng, autoregressive(rng, n, 0.5), np.linspace(1, 1.4, n))),
-    Scenario("stalls of 4x to 40x in 2 % of steps", _stalls),
-    Scenario("slow start, 3 steps of decay", lambda rng, n: _warm_up(rng, n, 1.0, 3.0)),
-    Scenario("slow start, 20 steps of decay", lambda rng, n: _warm_up(rng, n, 0.6, 20.0)),
-    Scenario("three fast steps from prefetched samples", _prefetched),
-)
+def drift_table(*, pairs: int, seed: int, jobs: int) -> list[str]:
+    """How windows of flat and of drifting runs are classed."""
+    del jobs
+    rows = [
+        "| steps | correlation | flat run called drifting | drift of −10 % called steady |",
+        "| ---: | ---: | ---: | ---: |",
+    ]
+    for steps in STEPS:
+        for phi in CORRELATIONS:
+            flat, drifting = (steady_states(phi, drift, steps=steps, series=pairs, seed=seed) for drift in (0.0, -0.1))
+            missed = 1 - share_of(drifting, "drifting", "none")
+            rows.append(_told(f"| {steps} | {phi:g} | {percent(share_of(flat, 'drifting'))} | {percent(missed)} |"))
+    return rows
 
 
-@dataclass(slots=True)
-class Tally:
-    """What many pairs gave."""
-
-    pairs: int = 0
-    made: int = 0
-    held: int = 0
-    without_one: int = 0
-    verdicts: Counter[str] = field(default_factory=Counter)
-    classes: Counter[str] = field(default_factory=Counter)
-    widths: list[float] = field(default_factory=list)
-
-    @property
-    def coverage(self) -> float:
-        """Share of the intervals that hold the true ratio."""
-        return self.held / max(self.made, 1)
-
-    @property
-    def alarms(self) -> float:
-        """Share of the intervals that exclude 1."""
-        return self.without_one / max(self.made, 1)
-
-    def add(self, compared: ThroughputComparison, true_ratio: float) -> None:
-        """Count one pair."""
-        headline = compared.headline
-        self.pairs += 1
-        self.verdicts[headline.verdict] += 1
-        self.classes[compared.window_baseline.steady_class] += 1
-        if headline.ci_low is None or headline.ci_high is None:
-            return
-        self.made += 1
-        self.held += headline.ci_low <= true_ratio <= headline.ci_high
-        self.without_one += not headline.ci_low <= 1.0 <= headline.ci_high
-        self.widths.append(headline.ci_high / headline.ci_low - 1)
+def others_table(*, pairs: int, seed: int, jobs: int) -> list[str]:
+    """What the other statistics promise and hold."""
+    del jobs
+    rows = ["| statistic | setting | promised | measured |", "| --- | --- | ---: | ---: |"]
+    for other in OTHERS:
+        share = other.measure(pairs, seed)
+        rows.append(_told(f"| {other.statistic} | {other.setting} | {other.promised} | {percent(share)} |"))
+    return rows
 
 
-def compare(baseline: Run, variant: Run) -> ThroughputComparison:
-    """The pipeline of a build: own windows, common window, comparison."""
-    windows = common_window(baseline, find_steady_state(baseline), variant, find_steady_state(variant))
-    return compare_throughput(baseline, variant, *windows)
+def tables(pairs: int, seed: int, jobs: int) -> dict[str, Callable[[], list[str]]]:
+    """The tables by name, each made when it is called."""
+    common = {"pairs": pairs, "seed": seed, "jobs": jobs}
+    grid = [autoregressive_scenario(phi).name for phi in CORRELATIONS]
+    return {
+        "grid": partial(pair_table, grid, **common),
+        "noise": partial(pair_table, [scenario.name for scenario in NOISES], **common),
+        "drift": partial(drift_table, **common),
+        "others": partial(others_table, **common),
+    }
 
 
-def run_pairs(scenario: Scenario, *, steps: int, ratio: float, pairs: int, seed: int) -> Tally:
-    """Compare pairs whose variant is `ratio` times as fast, all from one seed."""
-    rng = np.random.default_rng([seed, steps, round(1000 * ratio), *scenario.name.encode()])
-    tally = Tally()
-    for _ in range(pairs):
-        baseline = scenario.make(rng, steps)
-        variant = scenario.make(rng, steps)
-        variant["time.step_s"] = variant["time.step_s"] / ratio
-        if "time.validate_s" in variant:
-            variant["time.validate_s"] = variant["time.validate_s"] / ratio
-        tally.add(compare(make_run(baseline), make_run(variant)), ratio)
-    return tally
+def replace_table(page: str, name: str, rows: Sequence[str], pairs: int) -> str:
+    """The page with the table of this name between its markers.
+
+    Raises:
+        ValueError: the page lacks the markers.
+    """
+    begin, end = f"<!-- calibration: {name} -->", f"<!-- end of {name} -->"
+    start, stop = page.find(begin), page.find(end)
+    if start < 0 or stop < start:
+        raise ValueError(f"the page has no markers of the table {name}")
+    error = 100 * math.sqrt(0.95 * 0.05 / pairs)
+    note = f"{pairs:,} made pairs (or series) a row; the standard error of a share near 95 % is {error:.1f} points."
+    return page[:start] + "\n".join([begin, "", *rows, "", note, "", end]) + page[stop + len(end) :]
 
 
-def autoregressive_scenario(phi: float) -> Scenario:
-    """Noise of 5 % with correlation phi between neighbours."""
-    return Scenario(f"correlation {phi:g}", lambda rng, n: columns_of(rng, autoregressive(rng, n, phi)))
-
-
-def steady_states(phi: float, drift: float, *, steps: int, series: int, seed: int) -> list[SteadyState]:
-    """Windows of runs whose tokens per second change by `drift` (a fraction) from first to last step."""
-    rng = np.random.default_rng([seed, steps, round(1000 * (drift + 1)), round(100 * (phi + 1))])
-    shape = 1 / np.linspace(1.0, 1.0 + drift, steps)
-    runs = (make_run(columns_of(rng, autoregressive(rng, steps, phi), shape)) for _ in range(series))
-    return [find_steady_state(run) for run in runs]
-
-
-def share_of(states: Iterable[SteadyState], *classes: str) -> float:
-    """Share of the windows that are of one of the classes."""
-    found = [state.steady_class in classes for state in states]
-    return sum(found) / len(found)
-
-
-def _print_pairs(scenarios: Iterable[Scenario], pairs: int, seed: int) -> None:
-    print("| noise | steps | true ratio | coverage | without 1 | improved or regressed | classes | width |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for scenario in scenarios:
-        for steps in (30, 100, 300):
-            for ratio in (1.0, 1.1):
-                tally = run_pairs(scenario, steps=steps, ratio=ratio, pairs=pairs, seed=seed)
-                sure = (tally.verdicts["improved"] + tally.verdicts["regressed"]) / tally.pairs
-                classes = ", ".join(f"{name} {count / tally.pairs:.2f}" for name, count in sorted(tally.classes.items()))
-                width = f"{np.median(tally.widths):.1%}" if tally.widths else "-"
-                print(
-                    f"| {scenario.name} | {steps} | {ratio:g} | {tally.coverage:.3f} | {tally.alarms:.3f} | {sure:.3f} | "
-                    f"{classes} | {width} |",
-                    flush=True,
-                )
-
-
-def _print_drift(series: int, seed: int) -> None:
-    print("| steps | correlation | drift | flat | warm-up | slowdown | drifting | none |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for steps in (30, 100, 300):
-        for phi in (0.0, 0.5, 0.8):
-            for drift in (0.0, -0.1):
-                states = steady_states(phi, drift, steps=steps, series=series, seed=seed)
-                shares = [share_of(states, name) for name in ("flat", "warm-up", "slowdown", "drifting", "none")]
-                print(f"| {steps} | {phi:g} | {drift:.0%} | {' | '.join(f'{share:.3f}' for share in shares)} |", flush=True)
+def _told(row: str) -> str:
+    print(row, file=sys.stderr, flush=True)
+    return row
 
 
 def main() -> None:
-    """Print the tables that are asked for."""
+    """Print the tables that are asked for, or write them into the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=2000)
-    parser.add_argument("--table", choices=("grid", "noise", "drift", "all"), default="all")
+    parser.add_argument("--pairs", type=int, default=1000)
+    parser.add_argument("--table", choices=("grid", "noise", "drift", "others"), action="append")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--write", type=Path)
     options = parser.parse_args()
-    start = time.perf_counter()
-    if options.table in {"grid", "all"}:
-        _print_pairs([autoregressive_scenario(phi) for phi in (0.0, 0.5, 0.8)], options.pairs, options.seed)
-    if options.table in {"noise", "all"}:
-        _print_pairs(NOISES, options.pairs, options.seed)
-    if options.table in {"drift", "all"}:
-        _print_drift(options.pairs, options.seed)
-    print(f"{options.pairs} pairs a row, {time.perf_counter() - start:.0f} s")
+    made = tables(options.pairs, options.seed, options.jobs)
+    for name in options.table or made:
+        rows = made[name]()
+        if options.write is None:
+            print("\n".join([*rows, ""]))
+        else:
+            page = options.write.read_text("utf-8")
+            options.write.write_text(replace_table(page, name, rows, options.pairs), "utf-8")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ COMMANDS: dict[str, str] = {
     "build": "Compile a manifest into reports: HTML, PDF, Markdown and JSON.",
     "check": "Run everything but drawing, and say what is wrong.",
     "inspect": "Show what the collectors understand of a file or folder.",
+    "diff": "Show what differs between the configurations of two runs.",
     "init": "Write a manifest for the runs that lie in a folder.",
     "simulate": "Write the logs of a simulated run from a scenario.",
     "schema": "Print the JSON Schema of the manifest.",

@@ -46,6 +46,11 @@ class AttemptCounter:
     _framework: bool = False
     _announced: bool = False
 
+    @property
+    def upcoming(self) -> int:
+        """The attempt that the next training row will be counted to, as far as the source has told yet."""
+        return self.attempt + (self._announced and self._last is not None)
+
     def announce(self) -> None:
         """Tell that the source speaks of a resume or a new launch."""
         self._announced = True

@@ -31,6 +31,8 @@ _MARKS = re.compile(
 )
 _LATER_MARK = re.compile(rb"step:\d+ - [A-Za-z][\w.\-]*/[^\n]{0,200}:[-\d]|\{'actor_rollout_ref': ")
 _LATER_BYTES = 8 << 20
+#: More than a mark is long.
+_MARK_BYTES = 512
 
 #: Scripts, documents and data may quote a log; they are read only when the format is forced.
 _OTHER_SUFFIXES: tuple[str, ...] = (
@@ -51,17 +53,20 @@ _ANCHORS = (
 #: Looked for up to the first metric line only. Later, an error is that of a traceback or stands at the end, and a resume
 #: also says which step it sets.
 _START_ANCHORS = (Anchor("error", b"rror"), Anchor("resume", b"Resuming from "))
-_ASYNC_ANCHORS = tuple(Anchor("async", tag, 1) for tag in TAGS)
+_ASYNC_ANCHORS = tuple(Anchor("async", tag, 1, not_after=b"]") for tag in TAGS)
 
-#: Bytes after the line of a hit that must be at hand before it is looked at (unless the source ends).
+#: Bytes after the end of a hit's line that must be at hand before it is looked at (unless the source ends).
 _LOOK_AHEAD = {"dump": MAX_BYTES, "traceback": 128 << 10, "step": 128 << 10}
 _LOOK_AHEAD_OTHERS = 16 << 10
+#: What stands before a hit within its line is looked at so far back.
 _LOOK_BACK = 16 << 10
 
 _PREAMBLE_BYTES = 4 << 20
 _ACTOR_BYTES = 1 << 20
 _DATE_BYTES = 256 << 10
 _TAIL_BYTES = 128 << 10
+#: A line of up to so many bytes is looked at whole wherever the chunks end. A longer one is searched in pieces of about this
+#: size, which bounds the memory.
 _MAX_CARRY = 16 << 20
 
 
@@ -74,17 +79,19 @@ class ConsoleCollector:
         """Whether the text holds a mark of the framework in its first 64 KiB, or a metric line in its first 8 MiB."""
         if path.suffix.lower() in _OTHER_SUFFIXES or path.is_dir():
             return False
-        if not head or head.count(b"\0") > len(head) // 8:
+        # A log that was truncated while it was written begins with NUL bytes.
+        text = head.lstrip(b"\0")
+        if not head or text.count(b"\0") > len(text) // 8:
             return False
         if _MARKS.search(head):
             return True
         if path.suffix not in (".log", ".txt", ".out", ".gz") or not path.is_file():
             return False
-        seen = 0
+        seen, before = 0, b""
         for chunk in ChunkReader(path).chunks():
-            if _LATER_MARK.search(chunk):
+            if _LATER_MARK.search(chunk) or _LATER_MARK.search(before + chunk[:_MARK_BYTES]):
                 return True
-            seen += len(chunk)
+            seen, before = seen + len(chunk), chunk[-_MARK_BYTES:]
             if seen >= _LATER_BYTES:
                 break
         return False
@@ -127,6 +134,8 @@ class _Scan:
     _lines: int = 0
     _began: bool = False
     _resume_noted: bool = False
+    _seen: int = 0
+    _skip: int = 0
     _tail: bytes = b""
     _stub_line: int | None = None
 
@@ -169,15 +178,15 @@ class _Scan:
             anchors += _START_ANCHORS
         if self.asynchronous is not None:
             anchors += _ASYNC_ANCHORS
-        counted = skip_to = 0
-        cut = end
+        counted, skip_to, seen = 0, self._skip, self._seen
+        cut, reached = end, max(end, seen)
         for position, name in self._finder.find(buffer, end, anchors):
-            if name == "step" and position < skip_to:
+            if position < seen or (name == "step" and position < skip_to):
                 continue
             floor = max(0, position - _LOOK_BACK)
             line_start = buffer.rfind(b"\n", floor, position) + 1 or floor
-            if not ends and line_start + _LOOK_AHEAD.get(name, _LOOK_AHEAD_OTHERS) > len(buffer):
-                cut = line_start
+            if not ends and _needed(buffer, position, name) > len(buffer):
+                cut, reached = line_start, position
                 break
             self._lines += count_newlines(buffer, counted, line_start)
             counted = line_start
@@ -186,6 +195,8 @@ class _Scan:
             else:
                 self._look_at(name, buffer, position, line_start, self._lines + 1)
         self._lines += count_newlines(buffer, counted, cut)
+        # What lies between the cut and the hit at which it was made comes again and has been looked at.
+        self._seen, self._skip = reached - cut, max(0, skip_to - cut)
         return cut
 
     def _look_at_step(self, buffer: bytes, position: int, line_start: int, number: int) -> int:
@@ -204,7 +215,7 @@ class _Scan:
             step = read_resume(buffer, position)
             if step is not None and not self._resume_noted:
                 self.facts.resumed_from.append(step)
-                self.attempts.announce()
+                self._announce()
                 self._resume_noted = True
         elif name == "dump":
             if dump := read_dump(buffer, position, line_start, number, self.display):
@@ -215,10 +226,15 @@ class _Scan:
             if name == "error":
                 self.errors.read_error(buffer, line_start, line_end, number)
             elif self.asynchronous is not None:
-                self.asynchronous.read(strip_ansi(decode(buffer[line_start:line_end])), self.attempts.attempt)
+                self.asynchronous.read(strip_ansi(decode(buffer[position:line_end])), self.attempts.upcoming)
+
+    def _announce(self) -> None:
+        self.attempts.announce()
+        if self.asynchronous is not None:
+            self.asynchronous.begin(self.attempts.upcoming)
 
     def _take_dump(self, dump: ConfigDump, number: int) -> None:
-        self.attempts.announce()
+        self._announce()
         if dump.actor:
             self.facts.hints.add(f"actor:{dump.actor}")
         if not dump.complete or dump.lost or dump.unplaced:
@@ -243,6 +259,12 @@ class _Scan:
         position = head.find(b"step=")
         if position >= 0 and (stub := _STUB.search(head, position, position + _LOOK_BACK)):
             self._stub_line = head.count(b"\n", 0, stub.start()) + 1
+
+
+def _needed(buffer: bytes, position: int, name: str) -> int:
+    """Up to where the buffer must reach for a hit to be looked at: beyond the end of its line."""
+    line_end = buffer.find(b"\n", position)
+    return max(line_end, position) + 1 + _LOOK_AHEAD.get(name, _LOOK_AHEAD_OTHERS)
 
 
 def _rows_of(lines: FullyAsyncLines, rows: list[StepRow]) -> list[StepRow]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlreport.collectors.base import SourceOptions
+from rlreport.collectors.gunzip import GZIP_MAGIC, Gunzip
 from rlreport.run.diagnostics import EXIT_UNREADABLE, Diagnostic, Location, Notice, RlreportError
 from rlreport.run.raw import SourceTable
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 4 << 20
 HEAD_BYTES = 64 << 10
-GZIP_MAGIC = b"\x1f\x8b"
+#: Some editors and systems write it before UTF-8 text; it is no part of the text.
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(slots=True)
@@ -34,7 +35,7 @@ class ChunkReader:
     sha256: str = ""
     damage: str | None = None
     empty: bool = True
-    _stream: _Gunzip | None = field(default=None, repr=False)
+    _stream: Gunzip | None = field(default=None, repr=False)
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the decompressed content in pieces of at most `CHUNK_BYTES`. Raises OSError when the file cannot be read.
@@ -51,60 +52,35 @@ class ChunkReader:
                     pending.result()
                 pending = hasher.submit(digest.update, raw)
                 if self.size_bytes == 0 and raw.startswith(GZIP_MAGIC):
-                    self._stream = _Gunzip()
+                    self._stream = Gunzip(CHUNK_BYTES)
                 self.size_bytes += len(raw)
                 for piece in self._stream.feed(raw) if self._stream else (raw,):
-                    self.empty = False
-                    yield piece
+                    yield self._began(piece)
             if pending is not None:
                 pending.result()
         if self._stream is not None:
-            self.damage = self._stream.end()
+            for piece in self._stream.close():
+                yield self._began(piece)
+            self.damage = self._stream.damage
         self.sha256 = digest.hexdigest()
 
-
-class _Gunzip:
-    """An incremental gzip reader of bounded memory, over any number of members; damage ends it and is told in words."""
-
-    def __init__(self) -> None:
-        self._inflate = zlib.decompressobj(wbits=31)
-        self._damage: str | None = None
-        self._total = 0
-
-    def feed(self, raw: bytes) -> Iterator[bytes]:
-        """Yield what can be decompressed from the next compressed bytes."""
-        while raw and self._damage is None:
-            if self._inflate.eof:
-                if not raw.strip(b"\0"):
-                    return
-                if not raw.startswith(GZIP_MAGIC[: len(raw)]):
-                    self._damage = "other bytes follow the compressed stream"
-                    return
-                self._inflate = zlib.decompressobj(wbits=31)
-            try:
-                piece = self._inflate.decompress(raw, CHUNK_BYTES)
-            except zlib.error:
-                self._damage = f"the compressed stream is damaged after {self._total:,} bytes of text"
-                return
-            raw = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
-            if piece:
-                self._total += len(piece)
-                yield piece
-
-    def end(self) -> str | None:
-        """What was wrong with the stream, once all bytes were fed."""
-        if self._damage is None and not self._inflate.eof:
-            return f"the compressed stream ends early, after {self._total:,} bytes of text"
-        return self._damage
+    def _began(self, piece: bytes) -> bytes:
+        """A piece of text; the first one without a byte order mark."""
+        if self.empty:
+            self.empty = False
+            return piece.removeprefix(BYTE_ORDER_MARK)
+        return piece
 
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
-    """The first `size` bytes of a file, decompressed; fewer when the file is shorter or damaged. Raises OSError."""
+    """The first `size` bytes of a file's text, decompressed; fewer when the file is shorter or damaged. Raises OSError."""
     with path.open("rb") as file:
         raw = file.read(size)
     if not raw.startswith(GZIP_MAGIC):
-        return raw
-    return b"".join(_Gunzip().feed(raw))[:size]
+        return raw.removeprefix(BYTE_ORDER_MARK)
+    stream = Gunzip(CHUNK_BYTES)
+    text = b"".join((*stream.feed(raw), *stream.close()))
+    return text.removeprefix(BYTE_ORDER_MARK)[:size]
 
 
 def iter_lines(reader: ChunkReader, limit: int = 64 << 20) -> Iterator[tuple[int, bytes, bool]]:

@@ -23,6 +23,9 @@ PRINT_TOLERANCE = 0.00051
 
 _AGREEING_SHARE = 0.9
 
+#: Keys of what a console log tells beside its metric lines.
+_PRINTED = "console/"
+
 
 @dataclass(slots=True)
 class Layer:
@@ -48,6 +51,14 @@ class Layer:
     def path(self) -> str:
         """The path of the source with most rows."""
         return max(self.tables, key=lambda table: len(table.rows)).path
+
+    @property
+    def why_cut(self) -> str:
+        """Why its truncated steps are, in words."""
+        if self.tables[0].format == "tensorboard":
+            return f"{self.path} ends within it"
+        at_limit = any("cut:4096" in table.facts.hints for table in self.tables)
+        return f"its line in {self.path} is cut" + (" at 4,096 bytes" if at_limit else "")
 
     @property
     def rank(self) -> int:
@@ -114,6 +125,7 @@ def _reduce(chain: list[SourceTable]) -> Layer:
         if kept and trained:
             first = min(trained)
             dropped = {row.step for row in kept if row.step >= first and _trains(row, framework)}
+            rows = [row for row in (_as_resumed(row, first) for row in rows) if row.values]
             logged_again = {(row.step, key) for row in rows for key in row.values}
             kept = [_without(row, logged_again) for row in kept if row.step < first]
             layer.retrained += sorted(dropped)
@@ -128,7 +140,7 @@ def _reduce(chain: list[SourceTable]) -> Layer:
 
 def _trains(row: StepRow, framework: bool) -> bool:
     """Whether a row is that of a training step; without the framework's keys, every row but a validation's is."""
-    if framework or any(key.startswith("console/") for key in row.values):
+    if framework or any(key.startswith(_PRINTED) for key in row.values):
         return is_training(row.values)
     return not is_validation_only(row.values)
 
@@ -137,6 +149,17 @@ def _without(row: StepRow, logged_again: set[tuple[int, str]]) -> StepRow:
     """A row of an earlier attempt without what a later one logged again for the same step (a repeated validation)."""
     values = {key: value for key, value in row.values.items() if (row.step, key) not in logged_again}
     return replace(row, values=values)
+
+
+def _as_resumed(row: StepRow, first: int) -> StepRow:
+    """A row of a later attempt, which trains from step `first` on, without what is printed beside the metric lines before.
+
+    A resumed launch of fully async syncs weights before it trains and names the version of the checkpoint. What it prints
+    then is about its start-up; the numbers of that version are those of the launch that trained it.
+    """
+    if row.step >= first:
+        return row
+    return replace(row, values={key: value for key, value in row.values.items() if not key.startswith(_PRINTED)})
 
 
 def _in_order_of_time(chain: list[SourceTable]) -> list[SourceTable]:

@@ -199,9 +199,8 @@ def _step_notices(layers: Sequence[Layer], matrices: Sequence[Matrix], steps: Se
         message = f"{plural(len(recovered), 'step')} cut in one source and complete in another: {some(recovered)}"
         notices.append(Notice("RR244", message))
     if partial:
-        notices.append(
-            Notice("RR249", f"{plural(len(partial), 'step')} incomplete because the line is cut: {some(sorted(partial))}")
-        )
+        message = f"{plural(len(partial), 'step')} incomplete because the source is cut there: {some(sorted(partial))}"
+        notices.append(Notice("RR249", message))
     broken = sum(int(np.isinf(matrix).sum()) for matrix in matrices) + sum(_nans(layer) for layer in layers)
     if broken:
         notices.append(Notice("RR245", f"{plural(broken, 'logged value')} nan or infinite, left out"))
@@ -241,10 +240,8 @@ def _partial_steps(layers: Iterable[Layer]) -> dict[int, str]:
     cut: dict[int, str] = {}
     for layer in layers:
         whole |= layer.values.keys() - layer.truncated
-        at_limit = any("cut:4096" in table.facts.hints for table in layer.tables)
-        reason = f"its line in {layer.path} is cut" + (" at 4,096 bytes" if at_limit else "")
         for step in layer.truncated:
-            cut.setdefault(step, reason)
+            cut.setdefault(step, layer.why_cut)
     return {step: cut[step] for step in sorted(cut) if step not in whole}
 
 

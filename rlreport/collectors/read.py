@@ -8,9 +8,10 @@ from pathlib import Path
 
 from rlreport.collectors.base import Collector, SourceOptions
 from rlreport.collectors.detect import Found, detect, search
-from rlreport.collectors.registry import collector_of, list_formats
+from rlreport.collectors.registry import BUILTIN, collector_of, list_formats
 from rlreport.collectors.table import is_table, table_format
 from rlreport.collectors.text import plural
+from rlreport.collectors.unread import UNKNOWN_SHORT, why_unread
 from rlreport.run.diagnostics import EXIT_UNREADABLE, Diagnostic, Location, Notice, RlreportError
 from rlreport.run.raw import SourceTable
 
@@ -46,6 +47,9 @@ _SHORT_NAMES: dict[tuple[str | None, bool], str] = {
 }
 
 
+_UNREADABLE = "not readable"
+
+
 @dataclass(slots=True)
 class _Reading:
     root: Path | None
@@ -77,12 +81,13 @@ class _Reading:
             if source_format is None and columns and is_table(path):
                 source_format = table_format(path)
             collector = collector_of(source_format) if source_format else detect(path)
+            if collector is None or (source_format is not None and collector in BUILTIN):
+                if unread := why_unread(path):
+                    self._refuse(unread.code, unread.message, path, unread.hint)
+                    return
             if collector is None:
-                if path.stat().st_size == 0:
-                    self._refuse("RR203", "the source is empty", path, "was the run's output written elsewhere?")
-                else:
-                    hint = f"known formats are {', '.join(list_formats())}; 'format:' in the manifest forces one"
-                    self._refuse("RR204", "the source is of no known format", path, hint)
+                hint = f"known formats are {', '.join(list_formats())}; 'format:' in the manifest forces one"
+                self._refuse("RR204", f"the source is {UNKNOWN_SHORT}", path, hint)
                 return
             table = self._read(path, collector, columns)
         except OSError as error:
@@ -131,11 +136,7 @@ class _Reading:
             self.problems += failures
             return
         what = f"a source of the format {source_format!r}" if source_format else "a source of a known format"
-        seen = [
-            plural(len(files), f"{word} file")
-            for files, word in ((found.unknown, "other"), (found.empty, "empty"), (found.unreadable, "unreadable"))
-            if files
-        ]
+        seen = [f"{plural(len(files), 'file')} {why}" for why, files in _left_out(found).items()]
         hint = f"it holds {', '.join(seen)}" if seen else "it holds no files"
         self._refuse(
             "RR205", f"the folder does not hold {what}", path, f"{hint}; known formats are {', '.join(list_formats())}"
@@ -153,15 +154,10 @@ class _Reading:
     def _notices(self, folder: Path, found: Found, failures: list[Diagnostic]) -> list[Notice]:
         where = self._display(folder)
         notices = [Notice(failure.code, failure.message, str(failure.location)) for failure in failures]
-        for files, what in (
-            (found.unknown, "of no known format"),
-            (found.empty, "empty"),
-            (found.unreadable, "not readable"),
-        ):
-            if files:
-                examples = ", ".join(self._display(file) for file in files[:3])
-                code = "RR202" if files is found.unreadable else "RR237"
-                notices.append(Notice(code, f"{plural(len(files), 'file')} left out, {what}: {examples}", where))
+        for why, files in _left_out(found).items():
+            examples = ", ".join(self._display(file) for file in files[:3])
+            code = "RR202" if why == _UNREADABLE else "RR237"
+            notices.append(Notice(code, f"{plural(len(files), 'file')} left out, {why}: {examples}", where))
         if found.cut:
             notices.append(Notice("RR238", f"the folder was not searched completely: it holds {found.cut}", where))
         return notices
@@ -176,6 +172,22 @@ class _Reading:
 
     def _refuse(self, code: str, message: str, path: Path, hint: str | None = None) -> None:
         self.problems.append(self._diagnostic(code, message, path, hint))
+
+
+def _left_out(found: Found) -> dict[str, list[Path]]:
+    """The files of a folder that are not read, by the reason; files of no known format first, unreadable ones last."""
+    reasons: dict[str, list[Path]] = {UNKNOWN_SHORT: []}
+    unreadable = list(found.unreadable)
+    for file in found.unknown:
+        try:
+            unread = why_unread(file)
+        except OSError:
+            unreadable.append(file)
+            continue
+        reasons.setdefault(UNKNOWN_SHORT if unread is None else unread.short, []).append(file)
+    reasons["empty"] = [*reasons.pop("empty", []), *found.empty]
+    reasons[_UNREADABLE] = unreadable
+    return {why: files for why, files in reasons.items() if files}
 
 
 def _near(path: Path) -> str | None:

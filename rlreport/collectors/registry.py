@@ -11,6 +11,7 @@ from rlreport.collectors.base import Collector
 from rlreport.collectors.console import ConsoleCollector
 from rlreport.collectors.hydra import HydraCollector
 from rlreport.collectors.jsonl import JsonlCollector
+from rlreport.collectors.spans import SPAN_COLLECTORS
 from rlreport.collectors.summary import SummaryCollector
 from rlreport.collectors.table import CsvCollector, JsonlTableCollector
 from rlreport.collectors.tensorboard import TensorboardCollector
@@ -25,6 +26,7 @@ BUILTIN: tuple[Collector, ...] = (
     JsonlTableCollector(),
     CsvCollector(),
     SummaryCollector(),
+    *SPAN_COLLECTORS,
     ConsoleCollector(),
 )
 

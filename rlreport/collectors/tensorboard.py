@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rlreport.collectors.attempts import is_training, is_validation_only
 from rlreport.collectors.base import SourceOptions
 from rlreport.collectors.files import unreadable
 from rlreport.collectors.text import plural
@@ -50,6 +51,16 @@ class _EventFile:
     last_s: float = -math.inf
     damaged: int = 0
     incomplete: bool = False
+    cut: _CutStep | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _CutStep:
+    """The last step of a file that holds a part of it: how many of the `usual` tags of a step are there."""
+
+    step: int
+    present: int
+    usual: int
 
 
 class TensorboardCollector:
@@ -95,7 +106,11 @@ class TensorboardCollector:
             if file.first_s > last_s or attempt < 0:
                 attempt += 1
             last_s = max(last_s, file.last_s)
-            table.rows += _rows(file, attempt)
+            rows = _rows(file, attempt)
+            file.cut = _cut_step(rows, file.scalars[-1][0], file.incomplete)
+            if file.cut is not None:
+                next(row for row in reversed(rows) if row.step == file.cut.step).truncated = True
+            table.rows += rows
         _tell(table, files, attempt)
         return table
 
@@ -168,11 +183,38 @@ def _rows(file: _EventFile, attempt: int) -> list[StepRow]:
     return rows
 
 
+def _cut_step(rows: list[StepRow], last: int, incomplete: bool) -> _CutStep | None:
+    """The step of a file's last value, if the file holds only a part of it; None when nothing says so.
+
+    A writer that is killed loses what it had not written yet, so its file may end within a record (`incomplete`) or, by
+    chance, between two. A step that lacks tags which all training steps before it have is a part; at the end of a whole
+    record only if those it lacks are the last ones in the order in which a step is written.
+    """
+    tags: dict[int, dict[str, None]] = {}
+    for row in rows:
+        tags.setdefault(row.step, {}).update(dict.fromkeys(row.values))
+    present = tags.pop(last)
+    framework = any(is_training(names) for names in tags.values())
+    before = [names for names in tags.values() if (is_training(names) if framework else not is_validation_only(names))]
+    if len(before) < (1 if incomplete else 2):
+        return None
+    common = set.intersection(*(set(names) for names in before))
+    usual = [name for name in before[-1] if name in common]
+    missing = [name for name in usual if name not in present]
+    at_the_end = 0 < len(missing) < len(usual) and missing == usual[-len(missing) :]
+    if not missing or not (incomplete or at_the_end):
+        return None
+    return _CutStep(last, len(usual) - len(missing), len(usual))
+
+
 def _tell(table: SourceTable, files: list[_EventFile], attempt: int) -> None:
     incomplete = [file.path.name for file in files if file.incomplete]
     if incomplete:
         message = f"the last record of {', '.join(incomplete[:3])} is incomplete: the run was killed or is still writing"
         table.notices.append(Notice("RR233", message, table.path))
+    for cut in (file.cut for file in files if file.cut is not None):
+        message = f"the file ends within step {cut.step}: {cut.present} of the {plural(cut.usual, 'usual value')} are there"
+        table.notices.append(Notice("RR221", message, table.path))
     if damaged := sum(file.damaged for file in files):
         table.notices.append(Notice("RR234", f"{plural(damaged, 'damaged record')} left out", table.path))
     if attempt > 0:

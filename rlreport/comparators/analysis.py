@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rlreport.comparators.change import compare_config
+from rlreport.comparators.change_chain import chain_notices, declared_changes
+from rlreport.comparators.change_invariants import invariant_notices
+from rlreport.comparators.change_work import step_against_throughput
+from rlreport.comparators.comparability import Comparability, comparability
 from rlreport.comparators.doubts import doubts
 from rlreport.comparators.idle import measure_idle
+from rlreport.comparators.judge import METRIC_NAMES, Judgement, PairResults, judge_report
 from rlreport.comparators.quality import QualitySummary, compare_quality, summarise_quality
+from rlreport.comparators.replicates import ReplicateCheck, check_groups
 from rlreport.comparators.results import (
     Change,
     Idle,
@@ -21,18 +27,25 @@ from rlreport.comparators.results import (
 )
 from rlreport.comparators.series import Progress, StepSeries, metric_series, progress, throughput_series
 from rlreport.comparators.steady_state import common_window, find_steady_state
+from rlreport.comparators.summary import SummaryStudy, is_published_only, published_throughput
+from rlreport.comparators.summary_traps import study_published
 from rlreport.comparators.throughput import compare_throughput, measure_throughput
 from rlreport.comparators.time_split import split_time
 from rlreport.run.diagnostics import Notice
 from rlreport.run.metrics import METRICS
 from rlreport.run.model import Run
+from rlreport.run.rules import NO_POLICY, ChangePolicy
+
+if TYPE_CHECKING:
+    from rlreport.comparators.ladder import Ladder
+    from rlreport.comparators.sweep import Sweep
 
 Kind = Literal["ab", "ladder", "sweep", "profile"]
 
 #: Metrics that a comparison looks at beside throughput, in the order in which a report shows them.
 QUALITY_METRICS = ("quality.reward_mean", "quality.accuracy", "length.response_mean")
 #: The manifest's short names of margins.
-MARGIN_NAMES = {"quality.reward_mean": "reward", "quality.accuracy": "accuracy", "length.response_mean": "response_length"}
+MARGIN_NAMES = METRIC_NAMES
 #: Smallest difference that matters when the manifest does not say: 5 % of throughput.
 DEFAULT_THROUGHPUT_MARGIN = 0.05
 
@@ -52,6 +65,9 @@ class AnalysisRequest:
     from_step: int | None = None
     to_step: int | None = None
     margins: Mapping[str, float] = field(default_factory=dict)
+    knob: str | None = None
+    policy: ChangePolicy = NO_POLICY
+    primary: tuple[str, ...] = ("throughput",)
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -80,12 +96,23 @@ class RunResult:
     series: Mapping[str, StepSeries]
     progress: Progress | None
     checkpoint_seconds: tuple[tuple[int, float], ...] = ()
+    invariants: tuple[Notice, ...] = ()
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Everything a reader must know of this run: of its sources and meaning, its window, its time and its idle."""
+        if is_published_only(self.run):
+            return self.run.notices
         return tuple(
-            dict.fromkeys((*self.run.notices, *self.steady_state.notices, *self.time_split.notices, *self.idle.notices))
+            dict.fromkeys(
+                (
+                    *self.run.notices,
+                    *self.invariants,
+                    *self.steady_state.notices,
+                    *self.time_split.notices,
+                    *self.idle.notices,
+                )
+            )
         )
 
 
@@ -98,6 +125,8 @@ class ComparisonResult:
     change: Change
     throughput: ThroughputComparison
     quality: tuple[QualityComparison, ...]
+    comparability: Comparability | None = None
+    judgement: Judgement | None = None
 
     @property
     def comparable(self) -> bool:
@@ -107,11 +136,19 @@ class ComparisonResult:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """All results of one report."""
+    """All results of one report.
+
+    `ladder` and `sweep` hold what those kinds of report measure over all of their runs; `pipeline.analyse` fills them in.
+    """
 
     request: AnalysisRequest
     runs: Mapping[str, RunResult]
     comparisons: tuple[ComparisonResult, ...]
+    published: SummaryStudy | None = None
+    replicates: tuple[ReplicateCheck, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    ladder: Ladder | None = None
+    sweep: Sweep | None = None
 
 
 def analyse(request: AnalysisRequest, runs: Mapping[str, Run]) -> Analysis:
@@ -124,32 +161,52 @@ def analyse(request: AnalysisRequest, runs: Mapping[str, Run]) -> Analysis:
         run_id: find_steady_state(runs[run_id], from_step=request.from_step, to_step=request.to_step)
         for run_id in request.run_ids
     }
+    replicates = check_groups(runs, request.policy)
+    declared = declared_changes(request.kind, request.changes, request.knob)
     windows: dict[str, SteadyState] = {}
     comparisons: list[ComparisonResult] = []
     for baseline_id, variant_id in request.pairs:
         baseline, variant = runs[baseline_id], runs[variant_id]
-        change = compare_config(baseline, variant, declared=request.changes, waivers=request.waivers)
+        change = compare_config(baseline, variant, declared=declared, waivers=request.waivers, policy=request.policy)
         change = replace(change, blocking=(*doubts(baseline, variant), *change.blocking))
         pair = common_window(baseline, own[baseline_id], variant, own[variant_id])
+        throughput = _compare_speeds(baseline, variant, pair, request, change)
+        throughput = replace(
+            throughput, notices=(*step_against_throughput(change, throughput, baseline.knob_rules), *throughput.notices)
+        )
         comparisons.append(
             ComparisonResult(
                 baseline_id,
                 variant_id,
                 change,
-                compare_throughput(
-                    baseline,
-                    variant,
-                    *pair,
-                    margin=request.margins.get("throughput", DEFAULT_THROUGHPUT_MARGIN),
-                    comparable=not change.blocking,
-                ),
+                throughput,
                 _compare_qualities(baseline, variant, pair, request, comparable=not change.blocking),
+                comparability(change, throughput, pair, (baseline, variant), replicates),
             )
         )
         windows.setdefault(baseline_id, pair[0])
         windows.setdefault(variant_id, pair[1])
+    judged = judge_report(
+        [PairResults(c.variant_id, c.change, c.throughput, c.quality) for c in comparisons], request.primary
+    )
+    comparisons = [
+        replace(c, throughput=j.throughput, quality=j.quality, judgement=j.judgement)
+        for c, j in zip(comparisons, judged, strict=True)
+    ]
+    chain = chain_notices([c.change for c in comparisons]) if request.kind == "ladder" else []
     results = {run_id: _measure(runs[run_id], windows.get(run_id, own[run_id])) for run_id in request.run_ids}
-    return Analysis(request, results, tuple(comparisons))
+    changes = [(c.baseline_id, c.variant_id, c.change) for c in comparisons]
+    published = study_published({run_id: runs[run_id] for run_id in request.run_ids}, changes)
+    return Analysis(request, results, tuple(comparisons), published, replicates=replicates, notices=tuple(chain))
+
+
+def _compare_speeds(
+    baseline: Run, variant: Run, pair: tuple[SteadyState, SteadyState], request: AnalysisRequest, change: Change
+) -> ThroughputComparison:
+    margin, comparable = request.margins.get("throughput", DEFAULT_THROUGHPUT_MARGIN), not change.blocking
+    if is_published_only(baseline) and is_published_only(variant):
+        return published_throughput(baseline, variant, pair, margin=margin, comparable=comparable)
+    return compare_throughput(baseline, variant, *pair, margin=margin, comparable=comparable)
 
 
 def _compare_qualities(
@@ -183,6 +240,7 @@ def _measure(run: Run, window: SteadyState) -> RunResult:
         series={name: found for name, found in series.items() if found is not None},
         progress=progress(run),
         checkpoint_seconds=_checkpoints(run),
+        invariants=invariant_notices(run),
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rlreport.comparators.change_entries import MODE_KEY, Comparison, Entry, plain_config
-from rlreport.comparators.change_expression import TOLERANCE, Expression, Lookup, parse_expression
+from rlreport.comparators.change_entries import Comparison, Entry, plain_config
+from rlreport.comparators.change_facts import MODE_KEY
+from rlreport.comparators.change_lookup import lookup_of
 from rlreport.comparators.change_values import same_value
 from rlreport.comparators.results import ABSENT
+from rlreport.run.expression import TOLERANCE, Expression, parse_expression
 from rlreport.run.knobs import Invariant, matches
 from rlreport.run.model import Run
 
@@ -25,7 +27,9 @@ def couple(comparison: Comparison) -> tuple[str, ...]:
     return tuple(
         invariant.name
         for invariant in comparison.rules.invariants
-        if all(run.mode in invariant.modes for run in comparison.runs) and _couple_by(comparison, invariant)
+        if invariant.kind != "check"
+        and all(invariant.speaks_of(plain_config(run), run.mode) for run in comparison.runs)
+        and _couple_by(comparison, invariant)
     )
 
 
@@ -77,29 +81,8 @@ def _lead(comparison: Comparison, moved: Sequence[str]) -> str:
 
 
 def _is_kept(expression: Expression, invariant: Invariant, runs: tuple[Run, Run]) -> bool:
-    lookups = [_lookup(run) for run in runs]
+    lookups = [lookup_of(run) for run in runs]
     if invariant.kind == "holds":
         return all(expression.holds(lookup) is True for lookup in lookups)
     left, right = (expression.value(lookup) for lookup in lookups)
     return left is not None and right is not None and math.isclose(left, right, rel_tol=TOLERANCE)
-
-
-def _lookup(run: Run) -> Lookup:
-    values = plain_config(run)
-
-    def look_up(name: str) -> float | None:
-        if name == "devices.trainer":
-            return run.devices.trainer
-        if name == "devices.rollout":
-            return run.devices.rollout
-        value = values.get(name)
-        if isinstance(value, bool):
-            return None
-        if isinstance(value, str):
-            try:
-                return float(value)
-            except ValueError:
-                return None
-        return float(value) if isinstance(value, int | float) else None
-
-    return look_up

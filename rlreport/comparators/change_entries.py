@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rlreport.comparators.change_facts import DEVICE_KEYS, FRAMEWORK_KEY, MODE_KEY, VERSION_KEY, rules_of, untold
 from rlreport.comparators.change_values import same_name_elsewhere, same_value
 from rlreport.comparators.results import ABSENT
 from rlreport.run.knobs import Knob, KnobRow, KnobRules, matches, plain_value
 from rlreport.run.model import Run
 from rlreport.run.raw import ConfigValue
 
-MODE_KEY = "execution.mode"
-FRAMEWORK_KEY = "framework.name"
-VERSION_KEY = "framework.version"
-DEVICE_KEYS = {"trainer": "devices.trainer", "rollout": "devices.rollout"}
 #: Share of the core keys below which a configuration is partial.
 CORE_SHARE = 0.5
 
 
 @dataclass(slots=True)
 class Entry:
-    """One key that differs. `coupled_by` names the knob that it follows; `forced` that a rule, not a repetition, ties it."""
+    """One key that differs.
+
+    `coupled_by` names the knob that it follows; `forced` says that a rule, not a repetition, ties it. `ruled` says that it
+    breaks a rule of the author, which then decides whether it blocks.
+    """
 
     key: str
     knob: Knob
@@ -33,6 +33,7 @@ class Entry:
     coupled_by: str | None = None
     forced: bool = False
     waived: str | None = None
+    ruled: bool = False
 
     @property
     def one_sided(self) -> bool:
@@ -94,7 +95,7 @@ def is_partial(run: Run, rules: KnobRules) -> bool:
 
 def compare_keys(baseline: Run, variant: Run) -> Comparison:
     """Compare two configurations key by key, and the mode, framework and devices that stand beside them."""
-    rules = baseline.knob_rules
+    rules = rules_of(baseline)
     comparison = Comparison(baseline, variant, rules)
     for key in sorted({*baseline.config, *variant.config}):
         left, right = baseline.config.get(key), variant.config.get(key)
@@ -104,11 +105,13 @@ def compare_keys(baseline: Run, variant: Run) -> Comparison:
             if row is not None and row.kind in ("model", "files") and same_name_elsewhere(left.value, right.value):
                 comparison.equal_by_name.append(key)
             continue
+        if (left is None or right is None) and untold(key, variant if right is None else baseline):
+            continue
         comparison.n_differing += 1
         comparison.entries[key] = Entry(key, rules.knob(key), row, left, right)
     for key, values in _beside_config(comparison):
         sides = tuple(None if value is None else ConfigValue(value, "run") for value in values)
-        comparison.entries[key] = Entry(key, _knob_beside(rules, key), rules.row(key), sides[0], sides[1])
+        comparison.entries[key] = Entry(key, rules.knob(key), rules.row(key), sides[0], sides[1])
     return comparison
 
 
@@ -135,22 +138,9 @@ def _moved(comparison: Comparison, variable: str) -> bool:
     return any(key in comparison.entries for key in comparison.rules.variables.get(variable, ()))
 
 
-#: Labels and classes of what stands beside the configuration, for frameworks without rules of their own.
-_BESIDE: Mapping[str, Knob] = {
-    MODE_KEY: Knob(MODE_KEY, "schedule", "execution mode"),
-    FRAMEWORK_KEY: Knob(FRAMEWORK_KEY, "environment", "framework"),
-    VERSION_KEY: Knob(VERSION_KEY, "environment", "framework version"),
-    "devices.trainer": Knob("devices.trainer", "resources", "Trainer devices", "devices"),
-    "devices.rollout": Knob("devices.rollout", "resources", "Rollout devices", "devices"),
-}
-
-
-def _knob_beside(rules: KnobRules, key: str) -> Knob:
-    return rules.knob(key) if rules.row(key) is not None else _BESIDE[key]
-
-
 def names_key(name: str, key: str) -> bool:
-    """Whether a name as people write it means a key: the key itself, its end (`rollout.nnodes`), or a pattern."""
-    return any(
-        name == part or part.endswith(f".{name}") or ("*" in name and matches(name, part)) for part in key.split(" / ")
-    )
+    """Whether a name as people write it means a key: the key itself, its end (`rollout.nnodes`), or a pattern of either."""
+    parts = key.split(" / ")
+    if "*" in name:
+        return any(matches(name, part) or matches(f"**.{name}", part) for part in parts)
+    return any(name == part or part.endswith(f".{name}") for part in parts)

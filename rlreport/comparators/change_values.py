@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rlreport.comparators.results import ABSENT
+from rlreport.run.format import config_value
 from rlreport.run.knobs import KnobRow, ValueKind, plain_value
 
 #: Relative distance of two numbers that are still equal.
@@ -110,6 +111,16 @@ def written(value: Any) -> str:
     else:
         text = str(value)
     return text if len(text) <= SHOWN_CHARACTERS else f"...{text[-SHOWN_CHARACTERS:]}"
+
+
+def named(value: Any, row: KnobRow | None) -> str:
+    """A value for a table or a list: models and files by name, other values as they are configured."""
+    if value is ABSENT:
+        return "not given"
+    if row is None or row.kind not in ("model", "files"):
+        return config_value(value)
+    short = normal(value, row.kind)
+    return ", ".join(str(item) for item in short) if isinstance(short, tuple) else config_value(short)
 
 
 def counted(value: Any) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rlreport.comparators.change_entries import FRAMEWORK_KEY, Entry
+from rlreport.comparators.change_entries import Entry
+from rlreport.comparators.change_facts import FRAMEWORK_KEY
 from rlreport.comparators.change_values import count_word, counted, normal, written
 from rlreport.comparators.results import ABSENT
 

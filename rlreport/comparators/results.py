@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from rlreport.comparators.change_results import InvariantFinding, RuleFinding, WaiverUse
 from rlreport.run.diagnostics import Notice
 from rlreport.run.estimate import Estimate
 from rlreport.run.knobs import KnobClass
@@ -95,7 +96,8 @@ class RatioComparison:
     """Variant over baseline for one throughput metric, on the log scale.
 
     `minimum_detectable_ratio` is the smallest ratio above 1 that these two series could have shown with 80 % power at the
-    5 % level. `verdict` is about this metric; `margin` is the fraction that matters (0.05 is 5 %).
+    5 % level. `verdict` is about this metric; `margin` is the fraction that matters (0.05 is 5 %). `p_value` is that of the
+    ratio being 1, before any adjustment for several comparisons.
     """
 
     metric: str
@@ -112,6 +114,7 @@ class RatioComparison:
     n_variant: int
     n_effective_baseline: float | None
     n_effective_variant: float | None
+    p_value: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,9 @@ class Change:
     `short_list` are the differences a reader must see, most important first; `differences` all that are not folded and not
     of class identity; `identity` those that do not matter; `n_equal` counts equal keys. `blocking` lists in words why the
     runs may not be compared (empty when they may). `partial` says that a side's
-    configuration is known in part only.
+    configuration is known in part only. `rules`, `waivers` and `invariants` say how each of them stands; `not_known` names
+    what no source tells of one side or both, so that a difference would not be seen. `tolerated` says that the preset lets
+    an undeclared or confounded verdict pass a gate.
     """
 
     verdict: ChangeVerdict
@@ -171,6 +176,11 @@ class Change:
     n_differing: int
     blocking: tuple[str, ...] = ()
     partial: bool = False
+    rules: tuple[RuleFinding, ...] = ()
+    waivers: tuple[WaiverUse, ...] = ()
+    invariants: tuple[InvariantFinding, ...] = ()
+    not_known: tuple[str, ...] = ()
+    tolerated: bool = False
     notices: tuple[Notice, ...] = ()
 
 
@@ -207,7 +217,12 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class QualityComparison:
-    """One quality metric of variant minus baseline at equal steps or samples, with its margin and volatility ratio."""
+    """One quality metric of variant minus baseline at equal steps or samples, with its margin and volatility ratio.
+
+    `non_inferior` says whether the variant is shown to be not worse by more than the margin (the 95 % interval lies above
+    -margin, a one-sided test at 2.5 %); None without a margin or interval, or where more is neither better nor worse.
+    `volatility_low` and `volatility_high` are the interval of the volatility ratio.
+    """
 
     metric: str
     baseline: Estimate
@@ -219,3 +234,7 @@ class QualityComparison:
     verdict: QualityVerdict
     volatility_ratio: float | None
     notices: tuple[Notice, ...] = field(default=())
+    p_value: float | None = None
+    non_inferior: bool | None = None
+    volatility_low: float | None = None
+    volatility_high: float | None = None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from rlreport.comparators.alignment import align
 from rlreport.comparators.exclusions import CHECKPOINT_MAX_SHARE, exclude_by_cause, step_seconds
 from rlreport.comparators.results import Drift, Exclusion, SteadyClass, SteadyState
-from rlreport.comparators.window import FEWEST_STEPS, WindowArrays, column_array, window_arrays
+from rlreport.comparators.window import FEWEST_STEPS, WindowArrays, window_arrays
 from rlreport.run.diagnostics import Notice
 from rlreport.run.format import interval, number, percent, plural, signed_percent
 from rlreport.run.format import steps as format_steps
@@ -27,8 +29,6 @@ SMALLEST_DRIFT = 0.02
 #: A level that moves about makes a run "drifting" when its middle 80 % of steps span more than this fraction of the
 #: median; a level that changes once, when it changes by more than this fraction.
 SMALLEST_WANDERING = 0.05
-#: Samples a step that differ by less than this fraction count as equal.
-_SAME_SAMPLES = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,8 @@ def find_steady_state(
        step after a restart, one-off stalls.
     2. Warm-up by rule: the first step of a run, and up to five steps after it, or after a restart, that differ from what
        follows. Either direction: compiling makes them slow, samples generated in advance make them fast.
-    3. A longer transient of tokens per second (step time where tokens are not known), where a test finds one: MSER-5.
+    3. A longer transient of tokens per second (step time where tokens are not known) at the start or after a restart, where
+       a test finds one: MSER-5.
     4. Drift over what is left. Class "flat", "warm-up" (a slow start was cut), "slowdown" (a fast start was cut), "drifting"
        (a trend of more than 2 %, or a level that changes once or wanders, which no line describes: then `drift` is None), or
        "none" (fewer than eight steps are left, or the transient may last longer than half of the run).
@@ -66,7 +67,7 @@ def find_steady_state(
     usable, excluded, notices = exclude_by_cause(
         run, from_step=from_step, to_step=to_step, checkpoint_max_share=checkpoint_max_share
     )
-    usable = _drop_unusual_after_restarts(run, usable, excluded)
+    usable = _drop_warm_up_after_restarts(run, usable, excluded)
     start_class: SteadyClass = "flat"
     unsettled: tuple[Notice, ...] = ()
     if len(usable) >= FEWEST_STEPS:
@@ -89,56 +90,59 @@ def find_steady_state(
 def common_window(
     baseline: Run, window_b: SteadyState, variant: Run, window_v: SteadyState
 ) -> tuple[SteadyState, SteadyState]:
-    """Restrict both arms to the part of training that both have in steady state; returns the baseline's window first.
+    """The windows of a pair as `common_windows` restricts them; the baseline's first."""
+    found = common_windows((baseline, variant), (window_b, window_v), names=("baseline", "variant"))
+    return found[0], found[1]
 
-    From the later of both starts to the earlier of both ends: by step number when both arms train on equally many prompts
-    a step (or when that is not known, which a notice says), else by prompts trained since the start of the run. Effective
+
+def common_windows(
+    runs: Sequence[Run], windows: Sequence[SteadyState], *, names: Sequence[str] = ()
+) -> tuple[SteadyState, ...]:
+    """Restrict the windows of several runs to the part of training that all have in steady state.
+
+    From the latest of their starts to the earliest of their ends: by step number when all train on equally many prompts a
+    step (or when that is not known, which a notice says), else by prompts trained since the start of the run. Effective
     sample size, drift and class are judged again on what is left. A window that needs no restriction is returned as it is.
     """
-    if not window_b.kept or not window_v.kept:
-        return window_b, window_v
-    prompts = [_prompts_a_step(run) for run in (baseline, variant)]
-    notice: Notice | None = None
-    if prompts[0] is None or prompts[1] is None:
-        positions = [_by_step(run) for run in (baseline, variant)]
-        notice = Notice("RR451", "prompts a step are not known for both arms: windows are aligned by step number")
-    elif abs(prompts[0] / prompts[1] - 1) <= _SAME_SAMPLES:
-        positions = [_by_step(run) for run in (baseline, variant)]
-    else:
-        positions = [_by_prompts(baseline, prompts[0]), _by_prompts(variant, prompts[1])]
-        notice = Notice(
-            "RR452",
-            f"a step of the baseline trains on {number(prompts[0])} prompts, one of the variant on {number(prompts[1])}: "
-            "windows are aligned by prompts trained, not by step number",
-        )
-    arms = ((baseline, window_b, positions[0]), (variant, window_v, positions[1]))
-    start = max(places[window.kept[0]][0] for _, window, places in arms)
-    end = min(places[window.kept[-1]][1] for _, window, places in arms)
+    if not all(window.kept for window in windows):
+        return tuple(windows)
+    aligned = align(runs, names)
+    start = max(places.begin[window.kept[0]] for window, places in zip(windows, aligned.places, strict=True))
+    end = min(places.end[window.kept[-1]] for window, places in zip(windows, aligned.places, strict=True))
     tolerance = 1e-9 * max(abs(end), 1.0)
-    restricted = [
+    return tuple(
         _restrict(
             run,
             window,
-            [s for s in window.kept if places[s][0] >= start - tolerance and places[s][1] <= end + tolerance],
-            notice,
+            [s for s in window.kept if places.begin[s] >= start - tolerance and places.end[s] <= end + tolerance],
+            aligned.notices,
         )
-        for run, window, places in arms
-    ]
-    return restricted[0], restricted[1]
+        for run, window, places in zip(runs, windows, aligned.places, strict=True)
+    )
 
 
-def _drop_unusual_after_restarts(run: Run, usable: list[int], excluded: dict[int, Exclusion]) -> list[int]:
+def _drop_warm_up_after_restarts(run: Run, usable: list[int], excluded: dict[int, Exclusion]) -> list[int]:
+    """Exclude warm-up after each restart: a few unusual steps, then a transient where a test finds one before the next."""
     import numpy as np
 
-    for restart in run.restarts:
+    for restart, following in pairwise((*run.restarts, None)):
+        assert restart is not None  # only the last of a pair is
         after = [step for step in usable if step > restart]
         if len(after) < FEWEST_STEPS:
             continue
         arrays = window_arrays(run, after)
         median_s = float(np.median(arrays.time_s))
-        for place in range(count_unusual_start(np.log(arrays.rate))):
+        unusual = count_unusual_start(np.log(arrays.rate))
+        for place in range(unusual):
             taken = f"{step_seconds(float(arrays.time_s[place]))} against a median of {step_seconds(median_s)}"
             detail = f"warm-up after a restart: {taken}"
+            excluded[after[place]] = Exclusion(after[place], "restart", detail)
+        own = [place for place, step in enumerate(after) if place >= unusual and (following is None or step < following)]
+        transient = find_transient(arrays.rate[own])
+        if transient is None or not transient.settled:
+            continue
+        for place in own[: transient.length]:
+            detail = f"warm-up after a restart: {signed_percent(transient.difference)} against the steps that follow"
             excluded[after[place]] = Exclusion(after[place], "restart", detail)
     return [step for step in usable if step not in excluded]
 
@@ -259,9 +263,8 @@ def _assemble(
     )
 
 
-def _restrict(run: Run, window: SteadyState, kept: list[int], notice: Notice | None) -> SteadyState:
+def _restrict(run: Run, window: SteadyState, kept: list[int], extra: tuple[Notice, ...]) -> SteadyState:
     """The window with only the given steps of it, judged again."""
-    extra = () if notice is None else (notice,)
     if len(kept) == window.n:
         return replace(window, notices=(*window.notices, *extra))
     excluded = {exclusion.step: exclusion for exclusion in window.excluded}
@@ -272,29 +275,3 @@ def _restrict(run: Run, window: SteadyState, kept: list[int], notice: Notice | N
     judgement = _judge(window_arrays(run, kept), start_class)
     earlier = [notice for notice in window.notices if notice.code not in {"RR441", "RR442"}]
     return _assemble(kept, excluded, judgement, [*earlier, *extra], declared=window.declared)
-
-
-def _prompts_a_step(run: Run) -> float | None:
-    import numpy as np
-
-    prompts = column_array(run, "work.prompts")
-    known = prompts[np.isfinite(prompts) & (prompts > 0)]
-    return float(np.median(known)) if known.size else None
-
-
-def _by_step(run: Run) -> dict[int, tuple[float, float]]:
-    return {int(step): (float(step), float(step)) for step in run.steps.index}
-
-
-def _by_prompts(run: Run, typical: float) -> dict[int, tuple[float, float]]:
-    """Prompts trained before and after each logged step; steps that were not logged count as typical ones."""
-    trained = {int(step) for step in run.trained_steps.index}
-    logged = dict(zip((int(step) for step in run.steps.index), column_array(run, "work.prompts"), strict=True))
-    places: dict[int, tuple[float, float]] = {}
-    total = 0.0
-    for step in range(min(1, *trained), max(trained) + 1):
-        known = float(logged.get(step, typical))
-        prompts = 0.0 if step in logged and step not in trained else known if known > 0 else typical
-        places[step] = (total, total + prompts)
-        total += prompts
-    return places

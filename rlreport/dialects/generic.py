@@ -77,6 +77,7 @@ class GenericDialect:
             restarts=tuple(raw.restarts),
             notices=(*raw.notices, *notices),
             group=declared.group,
+            started_at=raw.facts.started_at,
         )
 
 

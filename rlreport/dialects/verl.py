@@ -115,6 +115,7 @@ class VerlDialect:
             ),
             group=declared.group,
             knob_rules=VERL_RULES,
+            started_at=raw.facts.started_at,
         )
 
 

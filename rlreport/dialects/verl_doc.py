@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from rlreport.dialects import verl_metrics, verl_modes
 from rlreport.dialects.verl_devices import EXTRA_POOLS, HYBRID_SWITCH, ROLLOUT_KEYS
-from rlreport.dialects.verl_knobs import INERT, INVARIANTS, VERL_RULES
+from rlreport.dialects.verl_knob_invariants import INVARIANTS
+from rlreport.dialects.verl_knobs import INERT, VERL_RULES
 from rlreport.dialects.verl_modes import MODE_MARKS
 from rlreport.dialects.verl_versions import COMMITS, MARKS, RELEASES
 from rlreport.run.knobs import KnobRow
@@ -17,7 +18,7 @@ _INTRODUCTION = """\
 
 This page is written from the tables of `rlreport/dialects`; a test keeps it up to date. To change what a key means, change
 the table (`verl_modes.py`, `verl_metrics.py`, `verl_versions.py`, `verl_devices.py`, `verl_knob_rows.py`,
-`verl_knobs.py`) and write this page again:
+`verl_knob_invariants.py`, `verl_knobs.py`) and write this page again:
 
     python -m rlreport.dialects.verl_doc > docs/verl-dialect.md
 

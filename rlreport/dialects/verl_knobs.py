@@ -1,12 +1,13 @@
-"""What ties verl's configuration keys together: sections, parts that do not run, invariants, the training backend.
+"""What ties verl's configuration keys together: sections, parts that do not run, the training backend, repeated keys.
 
-The keys themselves stand in `verl_knob_rows`.
+The keys themselves stand in `verl_knob_rows`, the arithmetic between them in `verl_knob_invariants`.
 """
 
 from __future__ import annotations
 
+from rlreport.dialects.verl_knob_invariants import INVARIANTS, QUANTITIES
 from rlreport.dialects.verl_knob_rows import KNOB_ROWS
-from rlreport.run.knobs import Backend, Condition, InertPart, Invariant, KnobClass, KnobRules, ModePart
+from rlreport.run.knobs import Backend, Condition, InertPart, KnobClass, KnobRules, ModePart
 
 _A = "actor_rollout_ref.actor"
 _R = "actor_rollout_ref.rollout"
@@ -172,29 +173,12 @@ MODE_PARTS: tuple[ModePart, ...] = (
     ),
 )
 
-INVARIANTS: tuple[Invariant, ...] = (
-    Invariant(
-        "train batch = parameter_sync_step x mini-batch",
-        "holds",
-        f"{_V1}.separate_async.parameter_sync_step * {_A}.ppo_mini_batch_size == data.train_batch_size",
-        ("separate_async",),
-        "verl/trainer/ppo/v1/trainer_separate_async.py (assert)",
-    ),
-    Invariant(
-        "the total of devices stays",
-        "conserved",
-        "devices.trainer + devices.rollout",
-        ("separate_async", "one_step_off", "fully_async"),
-        "docs/advance/fully_async.md: equal devices for a fair comparison",
-    ),
-    Invariant(
-        "samples of a weight sync = trigger x require_batches x mini-batch stay",
-        "conserved",
-        f"async_training.trigger_parameter_sync_step * async_training.require_batches * {_A}.ppo_mini_batch_size",
-        ("fully_async",),
-        "docs/advance/fully_async.md: trigger = train_batch_size / (require_batches x ppo_mini_batch_size)",
-    ),
-)
+#: The keys of which one is enough to know a fact that a comparison needs.
+FACTS: dict[str, tuple[str, ...]] = {
+    "node count": ("trainer.nnodes",),
+    "model": ("actor_rollout_ref.model.path",),
+    "training data": ("data.train_files",),
+}
 
 _OPTIM = f"{_A}.optim"
 
@@ -282,6 +266,20 @@ CORE: tuple[str, ...] = (
     "trainer.save_freq",
 )
 
+#: The keys that decide how many samples and tokens a step trains on.
+STEP_WORK: tuple[str, ...] = (
+    f"{_R}.n",
+    "rollout.n",
+    "data.train_batch_size",
+    f"{_A}.ppo_mini_batch_size",
+    f"{_V1}.separate_async.parameter_sync_step",
+    "async_training.require_batches",
+    "async_training.trigger_parameter_sync_step",
+    "data.max_prompt_length",
+    "data.max_response_length",
+    "data.train_files",
+)
+
 VERL_RULES = KnobRules(
     rows=KNOB_ROWS,
     sections=SECTIONS,
@@ -292,4 +290,7 @@ VERL_RULES = KnobRules(
     derived=DERIVED,
     variables=VARIABLES,
     core=CORE,
+    quantities=QUANTITIES,
+    facts=FACTS,
+    step_work=STEP_WORK,
 )

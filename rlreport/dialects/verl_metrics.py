@@ -75,6 +75,13 @@ METRIC_ROWS: tuple[MetricRow, ...] = (
         modes=("fully_async",),
         note="dynamic scheduling: the Trainer's devices generate until enough samples are there",
     ),
+    MetricRow(
+        "time.generate_s",
+        ("timing_s/switch_wait",),
+        "docs/advance/v1_async_trainer.md; verl/trainer/ppo/v1/trainer_separate_async.py",
+        modes=("separate_async",),
+        note="hybrid switch: the Trainer's devices generate until the threshold of the switch is reached; not idle, unlike gen",
+    ),
     _timer("time.reward_s", "reward"),
     _timer("time.old_log_prob_s", "old_log_prob", "absent where algorithm.rollout_correction.bypass_mode is on"),
     _timer("time.ref_s", "ref"),
@@ -97,9 +104,10 @@ METRIC_ROWS: tuple[MetricRow, ...] = (
     ),
     MetricRow(
         "time.switch_s",
-        ("timing_s/switch_wait", "timing_s/switch_to_rollout", "timing_s/switch_to_trainer"),
+        ("timing_s/switch_to_rollout", "timing_s/switch_to_trainer"),
         "verl/trainer/ppo/v1/trainer_separate_async.py:326",
         combine="sum",
+        note="the two transitions; what the devices generate between them is timing_s/switch_wait",
     ),
     _timer("time.checkpoint_s", "save_checkpoint"),
     MetricRow(
@@ -206,8 +214,15 @@ class LeftRaw:
 LEFT_RAW: tuple[LeftRaw, ...] = (
     LeftRaw(
         "timing_per_token_ms/*",
-        "summed over the inner updates of a sync cycle: four updates log four times the value of a sync run",
+        "in V1 the sum over the inner updates of a sync cycle: four updates log four times the value of a sync run "
+        "(v1/utils.py)",
         ("separate_async",),
+    ),
+    LeftRaw(
+        "timing_per_token_ms/*",
+        'the smallest of the rounds of a version: keys are aggregated by what their name contains, "timing" contains "min" '
+        "(detach_utils.py:206)",
+        ("fully_async",),
     ),
     LeftRaw(
         "timing_s/agent_loop/**",

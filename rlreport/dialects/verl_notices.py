@@ -31,10 +31,12 @@ def meaning_notices(mode: Mode, config: Mapping[str, Any], columns: Mapping[str,
             "Against a run without it, part of a gain is this saved work"
         )
         notices.append(Notice("RR323", message))
-    if mode == "separate_async" and config.get(_SWITCH) is True and "time.wait_s" in columns:
+    switches = config.get(_SWITCH) is True or "time.generate_s" in columns
+    if mode == "separate_async" and switches and "time.wait_s" in columns:
         message = (
-            "the hybrid switch is on: while the Trainer waits in timing_s/gen its devices may generate, so the wait is an "
-            "upper bound of its idle time"
+            "the hybrid switch is on: in timing_s/switch_wait the Trainer's devices generate too, so it counts as generation "
+            "and not as idle time; in timing_s/gen they have been taken back and are idle "
+            "(docs/advance/v1_async_trainer.md; verl/trainer/ppo/v1/trainer_separate_async.py)"
         )
         notices.append(Notice("RR326", message))
     if mode == "fully_async" and "idle.rollout_reported" in columns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rlreport.dialects.verl_devices import same_count
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Phases that step time held in some versions or modes and not in others.
 MOVED_PHASES = ("time.validate_s", "time.checkpoint_s", "time.weight_sync_s")
+#: What a step of separate_async holds only with the hybrid switch: the Trainer's devices generate in it (switch_wait).
+LENT_PHASE = "time.generate_s"
 #: A phase is inside of the step when its steps are longer by at least this share of it, and outside below the other share.
 INSIDE, OUTSIDE = 0.8, 0.2
 #: A phase decides only where it takes at least this share of its step.
@@ -59,6 +61,8 @@ def decide_meaning(
         rows = tuple(row for row in MODE_ROWS if row.mode == finding.mode)
         message = f"{date.text} had no mode {finding.mode} as the tables know it; all its rows are considered"
         notices.append(Notice("RR306", message))
+    if finding.mode == "separate_async" and LENT_PHASE in columns:
+        rows = tuple(replace(row, contains=(*row.contains, LENT_PHASE)) for row in rows)
     inside = {phase: phase_is_inside(phase, columns, rows) for phase in MOVED_PHASES}
     fitting = tuple(row for row in rows if _agrees(row, inside))
     if not fitting:

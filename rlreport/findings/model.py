@@ -7,6 +7,7 @@ from typing import Literal
 
 Severity = Literal["high", "medium", "low"]
 Direction = Literal["increase", "decrease", "change", "keep", "check"]
+FindingOwner = Literal["trainer", "rollout", "both", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +15,9 @@ class Action:
     """What to try next.
 
     `tier` is the guide's tier (1 resources, 2 deterministic bubbles, 3 batch sizes and sync, 4 off-policy); `knob` the key
-    or class to move; `text` the action as a sentence; `gain_bound` the largest possible gain in throughput as a ratio (1.77
-    is +77 %), None where the data do not bound it; `refuted_by` what would show the finding wrong.
+    or class to move; `text` the action as a sentence; `gain_bound` the largest possible gain as a ratio (1.77 is +77 %),
+    None where the data do not bound it, and `gain_of` what it is a gain of; `risk` what the action may cost; `refuted_by`
+    what would show the finding wrong (it completes "refuted if").
     """
 
     tier: int
@@ -24,11 +26,16 @@ class Action:
     text: str
     gain_bound: float | None = None
     refuted_by: str = ""
+    risk: str = ""
+    gain_of: str = "throughput"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding about a run: a title that says it, the numbers behind it, the ids of figures and tables that show it."""
+    """One finding about a run: a title that says it, the numbers behind it, the ids of figures and tables that show it.
+
+    `fragment` holds the manifest's lines for the next experiment, empty where there is none to be made.
+    """
 
     id: str
     severity: Severity
@@ -36,5 +43,6 @@ class Finding:
     body: str
     run_id: str
     evidence: tuple[str, ...]
-    owner: Literal["trainer", "rollout", "both", "unknown"]
+    owner: FindingOwner
     action: Action | None = None
+    fragment: str = ""

@@ -1,195 +1,106 @@
-"""The rules: small named functions from a run's result to a finding, or to none.
+"""All rules, and the order of what they find.
 
 A rule reads results and computes nothing but its bound: removing a phase of share f of the step entirely would make the
-step 1 / (1 - f) times as fast, and no action can gain more than that.
+step 1 / (1 - f) times as fast, and no action can gain more than that. docs/findings.md has a section a rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
-from rlreport.comparators.analysis import Analysis, RunResult
-from rlreport.comparators.time_split import largest_phase
-from rlreport.findings.model import Action, Finding
-from rlreport.run.format import duration, number, percent
-from rlreport.run.metrics import METRICS
-from rlreport.run.model import SEPARATED_MODES
+from rlreport.comparators.analysis import Analysis
+from rlreport.comparators.timeline import Timeline
+from rlreport.comparators.window import FEWEST_STEPS
+from rlreport.findings.context import TRAINER_BOUND_WAIT, WAIT_WORTH_ACTING, Context
+from rlreport.findings.measurement import length_drift, reported_idle, untimed_remainder, wait_moved
+from rlreport.findings.model import Finding
+from rlreport.findings.off_policy import rougher_reward, staleness_plateau, staleness_quota
+from rlreport.findings.resources import excess_rollouters, trainer_bound, trainer_waits
+from rlreport.findings.schedule import checkpoint_gaps, checkpoint_stall, divisibility, validation_gaps
+from rlreport.findings.work import long_lead, no_lead, short_lead, token_budget, weight_sync
 
-#: A wait below this share of the step means that the Trainer is the bottleneck; above it the wait is worth acting on.
-TRAINER_BOUND_WAIT = 0.02
-WAIT_WORTH_ACTING = 0.10
-#: A phase is told as the largest part of a step when it takes at least this share.
-LARGEST_PHASE = 0.25
-#: A phase beside the update is worth a finding of its own from this share on.
-SYNC_WORTH_ACTING = 0.10
-#: A checkpoint that takes longer than this many average steps has stalled.
-STALL_STEPS = 5.0
-UNTIMED_WORTH_ACTING = 0.10
+__all__ = ["RULES", "RULE_IDS", "STUDY_RULES", "TRAINER_BOUND_WAIT", "WAIT_WORTH_ACTING", "find", "start_of_next"]
 
-Rule = Callable[[RunResult], Finding | None]
+Rule = Callable[[Context], Finding | None]
+StudyRule = Callable[[Analysis], Finding | None]
 
+#: Rules about the run from which the next experiment starts, by the id of what they find.
+RULES: Mapping[str, Rule] = {
+    "excess-rollouters": excess_rollouters,
+    "trainer-waits": trainer_waits,
+    "trainer-bound": trainer_bound,
+    "validation-gaps": validation_gaps,
+    "checkpoint-gaps": checkpoint_gaps,
+    "divisibility": divisibility,
+    "trainer-waits-no-lead": no_lead,
+    "weight-sync": weight_sync,
+    "short-lead": short_lead,
+    "long-lead": long_lead,
+    "token-budget": token_budget,
+    "staleness-quota": staleness_quota,
+    "rougher-reward": rougher_reward,
+    "reported-idle": reported_idle,
+    "length-drift": length_drift,
+    "untimed": untimed_remainder,
+}
+#: Rules about every run of a report: what happened in one of them is told wherever it happened.
+EVERY_RUN_RULES: Mapping[str, Rule] = {"checkpoint-stall": checkpoint_stall}
+#: Rules about what the runs of a report show together.
+STUDY_RULES: Mapping[str, StudyRule] = {"sweep-plateau": staleness_plateau, "wait-moved": wait_moved}
 
-def weight_sync_is_largest(result: RunResult) -> Finding | None:
-    """Weight sync takes a large part of the step: a bubble on both sides, which adding devices does not fill."""
-    share = result.time_split.fractions.get("time.weight_sync_s")
-    if share is None or share < SYNC_WORTH_ACTING:
-        return None
-    largest = largest_phase(result.time_split)
-    first = largest is not None and largest[0] == "time.weight_sync_s"
-    title = f"Weight sync is {'the largest part' if first else 'a large part'} of a step: {percent(share)}"
-    return Finding(
-        id="weight-sync",
-        severity="high" if share >= LARGEST_PHASE else "medium",
-        title=title,
-        body=(
-            f"Sending new weights takes {_seconds(result, 'time.weight_sync_s')} of every step; meanwhile neither training "
-            "nor new generation makes progress, so moving devices from one side to the other cannot fill this time."
-        ),
-        run_id=result.run.run_id,
-        evidence=("time-split",),
-        owner="both",
-        action=Action(
-            tier=3,
-            knob="sync",
-            direction="decrease",
-            text=(
-                "Make a sync cheaper (checkpoint-engine backend, bucket size, if adapters are merged before sending), or "
-                "rarer (parameter_sync_step with the mini-batch that its invariant asks for)."
-            ),
-            gain_bound=1 / (1 - share),
-            refuted_by="the share of weight sync stays the same after the change",
-        ),
-    )
+RULE_IDS: tuple[str, ...] = (*RULES, *EVERY_RUN_RULES, *STUDY_RULES)
 
-
-def trainer_waits(result: RunResult) -> Finding | None:
-    """The Trainer waits for samples: production is the bottleneck."""
-    share = result.time_split.fractions.get("time.wait_s")
-    if result.run.mode not in SEPARATED_MODES or share is None or share < WAIT_WORTH_ACTING:
-        return None
-    return Finding(
-        id="trainer-waits",
-        severity="high" if share >= LARGEST_PHASE else "medium",
-        title=f"The Trainer waits for samples during {percent(share)} of a step",
-        body=(
-            f"Of every step, {_seconds(result, 'time.wait_s')} pass before the next mini-batch is there: the Rollouters "
-            "produce more slowly than the Trainer consumes."
-        ),
-        run_id=result.run.run_id,
-        evidence=("time-split",),
-        owner="trainer",
-        action=Action(
-            tier=1,
-            knob="resources",
-            direction="increase",
-            text="Move devices from the Trainer to the Rollouters at the same total, or make generation cheaper.",
-            gain_bound=1 / (1 - share),
-            refuted_by="the Trainer's wait does not fall when Rollouters are added",
-        ),
-    )
-
-
-def trainer_is_bottleneck(result: RunResult) -> Finding | None:
-    """The Trainer practically never waits: more Rollouters cannot help, fewer may cost nothing."""
-    share = result.time_split.fractions.get("time.wait_s")
-    if result.run.mode not in SEPARATED_MODES or share is None or share >= TRAINER_BOUND_WAIT:
-        return None
-    return Finding(
-        id="trainer-bound",
-        severity="medium",
-        title=f"The Trainer is the bottleneck: it waits {percent(share)} of a step",
-        body=(
-            "Samples are always there when the Trainer asks for them, so whatever time is idle is on the Rollouters' side. "
-            "How much it is cannot be read from this log: it takes a trace of the replicas."
-        ),
-        run_id=result.run.run_id,
-        evidence=("time-split",),
-        owner="rollout",
-        action=Action(
-            tier=1,
-            knob="resources",
-            direction="decrease",
-            text="Try fewer Rollout devices, or give some of them to the Trainer, until the wait begins to rise.",
-            refuted_by="the Trainer's wait rises above 2 % of the step",
-        ),
-    )
-
-
-def checkpoint_stall(result: RunResult) -> Finding | None:
-    """A checkpoint took many times a step: a storage stall, not a property of the configuration."""
-    step_s, series = result.time_split.step_s, result.checkpoint_seconds
-    if step_s is None or not series:
-        return None
-    step, longest_s = max(series, key=lambda item: (item[1], -item[0]))
-    if longest_s < STALL_STEPS * step_s:
-        return None
-    return Finding(
-        id="checkpoint-stall",
-        severity="medium",
-        title=f"A checkpoint stalled for {duration(longest_s)} at step {step}",
-        body=(
-            f"That is {number(longest_s / step_s)} average steps. The step is outside the window and does not move the "
-            "estimate, but the cluster did nothing meanwhile."
-        ),
-        run_id=result.run.run_id,
-        evidence=("excluded-steps",),
-        owner="both",
-        action=Action(
-            tier=2,
-            knob="trainer.save_freq",
-            direction="check",
-            text="Look at the storage at that time; save to a local disk first, or asynchronously.",
-            refuted_by="the log of the storage shows no stall at that time",
-        ),
-    )
-
-
-def untimed_remainder(result: RunResult) -> Finding | None:
-    """A large part of the step is covered by no timer."""
-    share = result.time_split.fractions.get("time.other_s")
-    if share is None or share < UNTIMED_WORTH_ACTING:
-        return None
-    return Finding(
-        id="untimed",
-        severity="medium",
-        title=f"{percent(share)} of a step is covered by no timer",
-        body=f"{_seconds(result, 'time.other_s')} of every step are in none of the logged phases.",
-        run_id=result.run.run_id,
-        evidence=("time-split",),
-        owner="unknown",
-        action=Action(
-            tier=2,
-            knob="instrumentation",
-            direction="check",
-            text="Profile one step before moving resources: what is not measured cannot be tuned.",
-            refuted_by="a profile of one step shows the time in a known phase",
-        ),
-    )
-
-
-RULES: tuple[Rule, ...] = (weight_sync_is_largest, trainer_waits, trainer_is_bottleneck, checkpoint_stall, untimed_remainder)
+#: So many findings carry a manifest fragment; more would not be run next.
+MOST_FRAGMENTS = 3
 
 _SEVERITY_ORDER = {"high": 0, "medium": 1, "low": 2}
+_NO_TIER = 9
 
 
-def find(analysis: Analysis) -> tuple[Finding, ...]:
-    """All findings of a report's runs that matter for the next step: those of the last run of a ladder or pair, else of the
-    only run. Ordered by severity, then by the bound on the gain, then by the guide's tier.
+def find(analysis: Analysis, timelines: Mapping[str, Timeline] | None = None) -> tuple[Finding, ...]:
+    """All findings of a report: ordered by severity, then by the guide's tier, then by the bound on the gain.
+
+    `timelines` are those of the runs that have one; without them rules read metrics alone, and say what they cannot know.
+    A run with fewer steps in its window than an interval needs has no findings.
     """
-    last = analysis.request.run_ids[-1]
-    result = analysis.runs[last]
-    if result.steady_state.n == 0:
-        return ()
-    found = [finding for rule in RULES if (finding := rule(result)) is not None]
-    return tuple(sorted(found, key=_order))
+    contexts = [Context(analysis, run_id, (timelines or {}).get(run_id)) for run_id in analysis.request.run_ids]
+    measured = [context for context in contexts if context.result.steady_state.n >= FEWEST_STEPS]
+    start = start_of_next(analysis)
+    found = [
+        *_apply(RULES, (context for context in measured if context.run_id == start)),
+        *_apply(EVERY_RUN_RULES, measured),
+    ]
+    if measured:
+        found += [finding for rule in STUDY_RULES.values() if (finding := rule(analysis)) is not None]
+    ranked = sorted(found, key=_order)
+    return tuple(
+        finding if place < MOST_FRAGMENTS else replace(finding, fragment="") for place, finding in enumerate(ranked)
+    )
 
 
-def _order(finding: Finding) -> tuple[int, float, int, str]:
-    bound = finding.action.gain_bound if finding.action and finding.action.gain_bound else 1.0
-    tier = finding.action.tier if finding.action else 9
-    return (_SEVERITY_ORDER[finding.severity], -bound, tier, finding.id)
+def start_of_next(analysis: Analysis) -> str:
+    """The run from which the next experiment starts.
+
+    A sweep's candidate, else its best dose; a pair's or ladder's last variant, unless it is a regression against a run that
+    it may be compared with: then that run.
+    """
+    request = analysis.request
+    if analysis.sweep is not None:
+        return analysis.sweep.candidate_id or analysis.sweep.best_id or request.run_ids[-1]
+    last = request.run_ids[-1]
+    for comparison in analysis.comparisons:
+        if comparison.variant_id == last and comparison.throughput.headline.verdict == "regressed":
+            return comparison.baseline_id
+    return last
 
 
-def _seconds(result: RunResult, phase: str) -> str:
-    total = "" if result.time_split.step_s is None else f" of {number(result.time_split.step_s)}"
-    return f"{number(result.time_split.seconds[phase])}{total} s ({METRICS[phase].label})"
+def _apply(rules: Mapping[str, Rule], contexts: Iterable[Context]) -> list[Finding]:
+    return [finding for context in contexts for rule in rules.values() if (finding := rule(context)) is not None]
+
+
+def _order(finding: Finding) -> tuple[int, int, float, str, str]:
+    action = finding.action
+    bound = action.gain_bound if action is not None and action.gain_bound is not None else 1.0
+    tier = _NO_TIER if action is None else action.tier
+    return (_SEVERITY_ORDER[finding.severity], tier, -bound, finding.id, finding.run_id)

@@ -14,9 +14,9 @@ from rlreport.manifest.model import (
     ManifestReport,
     ManifestRun,
     ManifestSource,
-    Waiver,
     Window,
 )
+from rlreport.run.rules import Rule, Waiver
 
 __all__ = [
     "Decision",
@@ -24,6 +24,7 @@ __all__ = [
     "ManifestReport",
     "ManifestRun",
     "ManifestSource",
+    "Rule",
     "Waiver",
     "Window",
     "json_schema",

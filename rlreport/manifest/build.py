@@ -14,12 +14,13 @@ from rlreport.manifest.model import (
     ManifestReport,
     ManifestRun,
     ManifestSource,
-    Waiver,
     Window,
 )
-from rlreport.manifest.shape import DecisionShape, ManifestShape, ReportShape, RunShape
+from rlreport.manifest.shape import DecisionShape, ManifestShape, ReportShape, RuleShape, RunShape
 from rlreport.manifest.yaml12 import DataPath, Document
 from rlreport.run.diagnostics import Diagnostic
+from rlreport.run.knobs import KnobClass, KnobRow
+from rlreport.run.rules import Preset, Rule, RuleKind, RuleLevel, Waiver
 
 
 def build_manifest(
@@ -31,9 +32,10 @@ def build_manifest(
         title=shape.title,
         path=path,
         runs={run_id: _run(document, checked, run_id, run) for run_id, run in shape.runs.items()},
-        reports=tuple(_report(document, checked, index, report) for index, report in enumerate(shape.reports)),
+        reports=tuple(_report(document, checked, index, report, shape) for index, report in enumerate(shape.reports)),
         warnings=warnings,
         sha256=sha256,
+        knobs=tuple(KnobRow(knob.key, cast("KnobClass", knob.knob_class), knob.label or "") for knob in shape.knobs),
     )
 
 
@@ -66,7 +68,9 @@ def _sources(checked: Checked, here: DataPath, run: RunShape) -> tuple[ManifestS
     return tuple(found.values())
 
 
-def _report(document: Document, checked: Checked, index: int, report: ReportShape) -> ManifestReport:
+def _report(
+    document: Document, checked: Checked, index: int, report: ReportShape, manifest: ManifestShape
+) -> ManifestReport:
     here: DataPath = ("reports", index)
     narrative = checked.paths.get((*here, "narrative"))
     margins = {name: value for name, value in report.margins if value is not None}
@@ -85,7 +89,23 @@ def _report(document: Document, checked: Checked, index: int, report: ReportShap
         narrative_text=checked.narratives.get(here, ""),
         decision=None if report.decision is None else _decision(report.decision),
         knob=report.knob,
+        rules=tuple(_rule(rule) for rule in (*manifest.rules, *report.rules)),
+        preset=cast("Preset | None", report.preset or manifest.preset),
+        primary=tuple(dict.fromkeys(report.primary)),
+        as_of=manifest.as_of,
         location=document.value_at((*here, "id")),
+    )
+
+
+def _rule(rule: RuleShape) -> Rule:
+    return Rule(
+        knob=rule.knob,
+        kind=cast("RuleKind", rule.rule),
+        level=cast("RuleLevel", rule.level),
+        has_value="value" in rule.model_fields_set,
+        value=rule.value,
+        expression=rule.expression,
+        reason=rule.reason,
     )
 
 

@@ -26,7 +26,7 @@ _COMPARISONS = ("ab", "ladder", "sweep")
 
 #: Keys of a report that a kind does not read, with the reason.
 _UNREAD: dict[str, tuple[tuple[str, ...], str]] = {
-    "profile": (("changes", "waive", "margins", "knob"), "a profile compares nothing"),
+    "profile": (("changes", "waive", "rules", "preset", "primary", "margins", "knob"), "a profile compares nothing"),
     "ab": (("knob",), "only a sweep orders its runs by a knob"),
     "ladder": (("knob",), "only a sweep orders its runs by a knob"),
 }
@@ -49,6 +49,7 @@ class Checked:
 def check_manifest(document: Document, folder: Folder) -> Checked:
     """Run every check on a document whose top is a mapping."""
     checker = _Checker(document, folder)
+    checker.check_knobs()
     checker.check_runs()
     checker.check_reports()
     return checker.checked
@@ -64,6 +65,19 @@ class _Checker:
         self.data: dict[str, Any] = document.data
         runs = self.data.get("runs")
         self.runs: dict[str, Any] = runs if isinstance(runs, dict) else {}
+
+    # -- knobs and rules ----------------------------------------------------------------------------------------------
+
+    def check_knobs(self) -> None:
+        """Each key gets a class once."""
+        seen: dict[str, DataPath] = {}
+        for index, knob in enumerate(_list(self.data.get("knobs"))):
+            key = knob.get("key") if isinstance(knob, dict) else None
+            here: DataPath = ("knobs", index, "key")
+            if isinstance(key, str) and seen.setdefault(key, here) != here:
+                line = self.document.value_at(seen[key]).line
+                message = f"{quote(key)} is given a class twice, first on line {line}"
+                self._report(codes.KNOB_TWICE, here[:2], message, "remove one of the two", place_of=here)
 
     # -- runs ---------------------------------------------------------------------------------------------------------
 

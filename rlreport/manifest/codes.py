@@ -43,6 +43,9 @@ OUTSIDE = "RR129"
 NO_SOURCE = "RR130"
 RUN_UNUSED = "RR131"
 KEY_UNUSED = "RR132"
+RULE_INCOMPLETE = "RR133"
+BAD_EXPRESSION = "RR134"
+KNOB_TWICE = "RR135"
 UNKNOWN_REPORT = "RR190"
 
 
@@ -88,5 +91,8 @@ CODES: dict[str, CodeMeaning] = {
     NO_SOURCE: CodeMeaning("error", "A source matches no file or folder; alone, it ends with exit code 3."),
     RUN_UNUSED: CodeMeaning("warning", "No report uses the run."),
     KEY_UNUSED: CodeMeaning("warning", "A key is given that this kind of report does not read."),
+    RULE_INCOMPLETE: CodeMeaning("error", "A rule lacks what its kind needs, or has what its kind does not take."),
+    BAD_EXPRESSION: CodeMeaning("error", "The expression of a derived rule is not arithmetic over knobs."),
+    KNOB_TWICE: CodeMeaning("error", "A knob is given a class twice."),
     UNKNOWN_REPORT: CodeMeaning("error", "The command line asks for a report that the manifest does not have."),
 }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from rlreport.run.diagnostics import Diagnostic, Location
+from rlreport.run.knobs import KnobRow
 from rlreport.run.model import RunDeclaration
+from rlreport.run.rules import ChangePolicy, Preset, Rule, Waiver
 
 Kind = Literal["ab", "ladder", "sweep", "profile"]
 DecisionStatus = Literal["proposed", "accepted", "rejected"]
@@ -70,15 +72,6 @@ class ManifestRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiver:
-    """A difference that the author accepts; `expires` is the last day on which it holds, None for no end."""
-
-    knob: str
-    reason: str
-    expires: datetime.date | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Window:
     """The first and last step of the steady state that the manifest gives; None is to be found from the data."""
 
@@ -102,7 +95,9 @@ class ManifestReport:
 
     `changes` holds knob classes and dotted knob names. `margins` holds what was given: "throughput" as a fraction (0.05 is
     5 %), "reward", "accuracy" and "response_length" in the metric's own unit. `narrative` is an existing file and
-    `narrative_text` its content. `knob` is the knob of a sweep. `location` is where the report's id stands in the manifest.
+    `narrative_text` its content. `knob` is the knob of a sweep. `rules` are the manifest's rules, then the report's own;
+    `preset` and `as_of` the manifest's where the report has none. `primary` are short names of metrics, as in `margins`.
+    `location` is where the report's id stands in the manifest.
     """
 
     id: str
@@ -119,7 +114,16 @@ class ManifestReport:
     narrative_text: str = ""
     decision: Decision | None = None
     knob: str | None = None
+    rules: tuple[Rule, ...] = ()
+    preset: Preset | None = None
+    primary: tuple[str, ...] = ("throughput",)
+    as_of: datetime.date | None = None
     location: Location | None = None
+
+    @property
+    def policy(self) -> ChangePolicy:
+        """How changes are judged in this report; `as_of` is None where the manifest gives no day."""
+        return ChangePolicy(self.rules, self.preset, self.waive, self.as_of)
 
     @property
     def run_ids(self) -> tuple[str, ...]:
@@ -143,7 +147,8 @@ class ManifestReport:
 class Manifest:
     """A checked manifest. Runs and reports keep the order of the file; `warnings` are sorted by place.
 
-    `path` is as the user gave it; `sha256` is that of the file's bytes, in hexadecimal.
+    `path` is as the user gave it; `sha256` is that of the file's bytes, in hexadecimal. `knobs` are rows that extend what a
+    dialect knows of its framework's keys (an empty label: none was given).
     """
 
     version: int
@@ -153,3 +158,10 @@ class Manifest:
     reports: tuple[ManifestReport, ...]
     warnings: tuple[Diagnostic, ...] = ()
     sha256: str = ""
+    knobs: tuple[KnobRow, ...] = ()
+
+    def with_replicates(self, run_ids: Iterable[str]) -> tuple[str, ...]:
+        """Some runs, in the order given, and after them the other runs of their groups, in the order of the file."""
+        named = tuple(dict.fromkeys(run_ids))
+        groups = {self.runs[run_id].group for run_id in named} - {None}
+        return (*named, *(i for i, run in self.runs.items() if i not in named and run.group in groups))

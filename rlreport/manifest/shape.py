@@ -19,6 +19,7 @@ from rlreport.manifest.values import (
     COUNT,
     DATE,
     DIFFERENCE,
+    EXPRESSION,
     FRACTION,
     METRIC,
     NAME,
@@ -32,6 +33,11 @@ from rlreport.manifest.values import (
     problem,
 )
 from rlreport.manifest.wording import describe
+from rlreport.run.knobs import KNOB_CLASSES
+from rlreport.run.rules import PRESETS, RULE_KINDS, RULE_LEVELS
+
+#: Short names of the metrics whose verdicts a report can stand on.
+PRIMARY_METRICS = ("throughput", "reward", "accuracy", "response_length")
 
 
 class Shape(BaseModel):
@@ -128,6 +134,58 @@ class WaiveShape(Shape):
     )
 
 
+class RuleShape(Shape):
+    """What holds for a knob on each side of a comparison."""
+
+    form = "a mapping with knob, rule and what the rule needs"
+
+    knob: Annotated[str, NAME] = Field(
+        description="A configuration key, the end of one (rollout.n), or a pattern with * and **."
+    )
+    rule: Annotated[str, choice(*RULE_KINDS)] = Field(
+        description="pinned: must not differ; free: may differ without counting; derived: must equal an expression."
+    )
+    value: Any = Field(default=None, description="For a pinned knob: the value that it must have on each side.")
+    expression: Annotated[str | None, EXPRESSION] = Field(
+        default=None,
+        description="For a derived knob: arithmetic over knobs, as data.train_batch_size / 4 or 1e-6 * sqrt(rollout.n).",
+    )
+    level: Annotated[str, choice(*RULE_LEVELS)] = Field(
+        default="error",
+        description="What a violation is. error: the runs may not be compared; warn: a warning; off: no rule at all.",
+    )
+    reason: Annotated[str | None, TEXT] = Field(default=None, description="Why the rule stands; printed in the report.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> RuleShape:
+        given = self.model_fields_set
+        if self.rule == "derived" and self.expression is None:
+            hint = "give what the knob must equal, as 'expression: data.train_batch_size / 4'"
+            raise problem(codes.RULE_INCOMPLETE, "a derived rule needs an expression", hint)
+        for key, kind in (("value", "pinned"), ("expression", "derived")):
+            if key in given and self.rule != kind:
+                message = f"'{key}' belongs to a {kind} rule, and this one is {self.rule}"
+                raise problem(codes.RULE_INCOMPLETE, message, f"remove it, or write 'rule: {kind}'", at=(key,))
+        if self.rule == "free" and "level" in given and self.level != "off":
+            message = "a free rule cannot be violated and takes no level but off"
+            raise problem(codes.RULE_INCOMPLETE, message, "remove it", at=("level",))
+        items = self.value if isinstance(self.value, list) else [self.value]
+        if any(isinstance(item, (dict, list)) for item in items):
+            message = f"expected a scalar or a list of scalars, found {describe(self.value)}"
+            raise problem(codes.WRONG_TYPE, message, "write one rule for each key", at=("value",))
+        return self
+
+
+class KnobShape(Shape):
+    """The class of a configuration key, for keys that rlreport does not know or classes differently."""
+
+    key: Annotated[str, NAME] = Field(description="A whole configuration key, or a pattern with * and **.")
+    knob_class: Annotated[str, choice(*KNOB_CLASSES)] = Field(
+        alias="class", description="The class of the key; identity is for what changes nothing."
+    )
+    label: Annotated[str | None, NAME] = Field(default=None, description="What tables call the knob.")
+
+
 class WindowShape(Shape):
     """The steps over which runs are compared."""
 
@@ -179,6 +237,12 @@ def _refuse_nothing(value: Any) -> Any:
     return value
 
 
+def _refuse_no_metric(value: Any) -> Any:
+    if value == []:
+        raise problem(codes.EMPTY, "'primary' is empty; at least one metric is needed", "name one, or remove the key")
+    return value
+
+
 class ReportShape(Shape):
     """One case study: what is compared with what, and what was meant to change."""
 
@@ -197,6 +261,16 @@ class ReportShape(Shape):
         description="What was meant to change: knob classes or dotted knob names. Everything else that differs is reported.",
     )
     waive: list[WaiveShape] = Field(default_factory=list, description="Differences that do not matter, each with a reason.")
+    rules: list[RuleShape] = Field(
+        default_factory=list, description="Rules for knobs, after those of the manifest; the last that covers a key decides."
+    )
+    preset: Annotated[str | None, choice(*PRESETS)] = Field(
+        default=None, description="How undeclared changes are judged here, in place of the manifest's preset."
+    )
+    primary: Annotated[list[Annotated[str, choice(*PRIMARY_METRICS)]], BeforeValidator(_refuse_no_metric)] = Field(
+        default_factory=lambda: [PRIMARY_METRICS[0]],
+        description="The metrics that the report's claim stands on, tested together; all others are exploratory.",
+    )
     steady_state: WindowShape = Field(
         default_factory=WindowShape, description="The window of comparison; found from the data when absent."
     )
@@ -222,3 +296,14 @@ class ManifestShape(Shape):
         description="The training runs, by id.", json_schema_extra={"minProperties": 1}
     )
     reports: list[ReportShape] = Field(description="The reports to write, in order.", json_schema_extra={"minItems": 1})
+    as_of: Annotated[datetime.date | None, DATE] = Field(
+        default=None, description="The day on which waivers are judged, as 2026-08-22; else the latest day of the runs."
+    )
+    preset: Annotated[str | None, choice(*PRESETS)] = Field(
+        default=None,
+        description="How undeclared changes are judged. strict: each is an error; exploratory: those of tuned classes warn.",
+    )
+    knobs: list[KnobShape] = Field(
+        default_factory=list, description="Classes of configuration keys, added to what is known of the framework."
+    )
+    rules: list[RuleShape] = Field(default_factory=list, description="Rules for knobs that hold in every report.")

@@ -17,7 +17,8 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
 from rlreport.manifest import codes
-from rlreport.manifest.wording import closest, describe, quote, suggest
+from rlreport.manifest.wording import closest, describe, quote, shorten, suggest
+from rlreport.run.expression import FUNCTIONS, ExpressionError, parse_expression
 from rlreport.run.knobs import KNOB_CLASSES
 from rlreport.run.metrics import METRICS
 
@@ -233,6 +234,20 @@ def read_metric(value: Any) -> str:
     return text
 
 
+def read_expression(value: Any) -> str:
+    """Arithmetic over knobs, without `==`: what a derived knob must equal."""
+    text = read_name(value)
+    hint = f"write numbers, dotted knob names, + - * / %, brackets and {', '.join(FUNCTIONS)}"
+    try:
+        sides = len(parse_expression(text).sides)
+    except ExpressionError as error:
+        raise problem(codes.BAD_EXPRESSION, str(error).replace(text, shorten(text)), hint) from None
+    if sides != 1:
+        message = f"{quote(text)} has two sides"
+        raise problem(codes.BAD_EXPRESSION, message, "write the right side only; the knob is the left one")
+    return text
+
+
 def choice(*words: str) -> Reader:
     """A reader of one word out of several."""
 
@@ -276,4 +291,5 @@ FRACTION = Reader(
 )
 DIFFERENCE = Reader(read_difference, {"type": "number", "minimum": 0})
 CHANGE = Reader(read_change, {"anyOf": [{"enum": list(KNOB_CLASSES)}, {"type": "string", "pattern": r"\."}]})
+EXPRESSION = Reader(read_expression, {**_TEXT_OR_NUMBER, "pattern": r"\S"}, as_written=True)
 METRIC = Reader(read_metric, {"enum": ["step", *METRICS]})

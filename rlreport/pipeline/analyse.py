@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from rlreport.comparators.analysis import Analysis, AnalysisRequest, analyse
+from rlreport.comparators.change_waive import judging_day
+from rlreport.comparators.ladder import measure_ladder
+from rlreport.comparators.sweep import measure_sweep
 from rlreport.findings.rules import find
 from rlreport.manifest.model import Manifest, ManifestReport
 from rlreport.report.compose import Frame, compose
@@ -12,24 +16,34 @@ from rlreport.report.model import Report
 from rlreport.run.model import Run
 
 
-def analysis_request(report: ManifestReport) -> AnalysisRequest:
-    """What a manifest's report asks of the comparators."""
+def analysis_request(report: ManifestReport, runs: Mapping[str, Run]) -> AnalysisRequest:
+    """What a manifest's report asks of the comparators; waivers are judged on the latest day of its runs."""
+    day = judging_day(report.as_of, [runs[run_id].started_at for run_id in report.run_ids])
     return AnalysisRequest(
         report_id=report.id,
         kind=report.kind,
         baseline=report.baseline,
         variants=tuple(report.variants),
         changes=tuple(report.changes),
-        waivers={waiver.knob: waiver.reason for waiver in report.waive},
+        policy=replace(report.policy, as_of=day),
+        primary=report.primary,
         from_step=report.steady_state.from_step,
         to_step=report.steady_state.to_step,
         margins=dict(report.margins),
+        knob=report.knob,
     )
 
 
 def analyse_report(report: ManifestReport, runs: Mapping[str, Run]) -> Analysis:
     """Measure and compare the runs of one report."""
-    return analyse(analysis_request(report), runs)
+    analysis = analyse(analysis_request(report, runs), runs)
+    if not analysis.comparisons or (analysis.published is not None and analysis.published.alone):
+        return analysis
+    if report.kind == "ladder":
+        return replace(analysis, ladder=measure_ladder(analysis))
+    if report.kind == "sweep":
+        return replace(analysis, sweep=measure_sweep(analysis, report.knob))
+    return analysis
 
 
 def compose_report(manifest: Manifest, report: ManifestReport, analysis: Analysis) -> Report:

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rlreport.collectors.summary import summaries_of
+from rlreport.dialects.summary import with_summaries
 from rlreport.pipeline.load import read_run
 from rlreport.run import format as fmt
 from rlreport.run.diagnostics import Notice
 from rlreport.run.metrics import METRICS
 from rlreport.run.model import Run, RunDeclaration
+from rlreport.run.summary import summary_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,8 @@ class Inspection:
 def inspect_paths(paths: Sequence[Path], *, framework: str | None = None) -> Inspection:
     """Read paths as the sources of one run. Raises RlreportError (exit code 3) when nothing can be read."""
     declared = RunDeclaration(run_id="inspected", framework=framework)
-    return Inspection(read_run([(path, None, {}) for path in paths], declared, None)[1])
+    raw, run = read_run([(path, None, {}) for path in paths], declared, None)
+    return Inspection(with_summaries(run, summaries_of(raw, None)))
 
 
 def inspect_json(inspection: Inspection) -> str:
@@ -107,6 +111,8 @@ def inspect_text(inspection: Inspection) -> str:
         lines.append(f"  {name:<28} {text}{unit}{note}  ({fmt.plural(len(values), 'step')})")
     unread = [str(key) for key in run.raw.columns if bool(run.raw[key].notna().any())]
     lines.append(f"  of {fmt.plural(len(unread), 'raw key')}: {', '.join(unread[:8])}{' …' if len(unread) > 8 else ''}")
+    if run.summaries:
+        lines += ["", "Results", *(f"  {summary_line(summary)}" for summary in run.summaries)]
     lines += ["", "Knobs"]
     for key in sorted(run.knobs, key=lambda key: (run.knobs[key].knob_class, key)):
         lines.append(f"  {run.knobs[key].knob_class:<12} {key} = {fmt.config_value(run.value(key))}")

@@ -7,7 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rlreport.collectors import merge_sources, read_sources, require_one_run, require_steps
+from rlreport.collectors.summary import summaries_of
+from rlreport.comparators.change_table import with_knobs
 from rlreport.dialects import interpret_run
+from rlreport.dialects.summary import with_summaries
+from rlreport.dialects.verl_knob_plugins import installed_rows
 from rlreport.manifest.model import Manifest
 from rlreport.run.diagnostics import Location, RlreportError
 from rlreport.run.model import Run, RunDeclaration
@@ -53,12 +57,14 @@ def _located(error: RlreportError, place: Location | None) -> RlreportError:
 def load_runs(manifest: Manifest, run_ids: Iterable[str], progress: Progress) -> LoadedRuns:
     """Load the runs of a manifest. One that cannot be read does not keep the others from being reported."""
     loaded = LoadedRuns()
-    for run_id in dict.fromkeys(run_ids):
+    rows = (*manifest.knobs, *installed_rows())
+    for run_id in manifest.with_replicates(run_ids):
         progress(f"reading run {run_id}")
         run = manifest.runs[run_id]
         sources = [(source.path, source.format, source.columns) for source in run.sources]
         try:
-            loaded.runs[run_id] = read_run(sources, run.declaration(), manifest.path.parent)[1]
+            raw, found = read_run(sources, run.declaration(), manifest.path.parent)
+            loaded.runs[run_id] = with_knobs(with_summaries(found, summaries_of(raw, run_id)), rows)
         except RlreportError as error:
             loaded.failures[run_id] = _located(error, run.location)
     return loaded

@@ -34,6 +34,6 @@ def gate_failures(analysis: Analysis) -> list[str]:
         pair = f"{analysis.request.report_id}: {comparison.baseline_id} -> {comparison.variant_id}"
         if comparison.throughput.headline.verdict in ("not-comparable", "regressed"):
             failures.append(f"{pair}: throughput {comparison.throughput.headline.verdict}")
-        if comparison.change.verdict in ("undeclared", "confounded", "unknown"):
+        if comparison.change.verdict in ("undeclared", "confounded", "unknown") and not comparison.change.tolerated:
             failures.append(f"{pair}: change {comparison.change.verdict}")
     return failures

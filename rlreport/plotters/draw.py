@@ -11,9 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from rlreport.plotters.curves import draw_curves
+from rlreport.plotters.dose import draw_doses
 from rlreport.plotters.fonts import clean, missing_characters
 from rlreport.plotters.forest import draw_interval, draw_ratio
+from rlreport.plotters.ladder import draw_ladder
 from rlreport.plotters.style import PAPER, house_style
+from rlreport.plotters.summary import draw_speed_up
 from rlreport.plotters.svg import finish_svg
 from rlreport.plotters.throughput import draw_throughput
 from rlreport.plotters.timesplit import draw_time_split
@@ -26,6 +29,8 @@ from rlreport.report.figures import (
     TimeSplitFigure,
     figure_texts,
 )
+from rlreport.report.figures_series import DoseFigure, LadderFigure
+from rlreport.report.figures_summary import SpeedUpFigure
 from rlreport.run.diagnostics import Notice
 
 if TYPE_CHECKING:
@@ -38,6 +43,9 @@ DRAWINGS: dict[type[FigureSpec], Callable[[Any], Figure]] = {
     IntervalFigure: draw_interval,
     TimeSplitFigure: draw_time_split,
     CurveFigure: draw_curves,
+    LadderFigure: draw_ladder,
+    DoseFigure: draw_doses,
+    SpeedUpFigure: draw_speed_up,
 }
 
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}

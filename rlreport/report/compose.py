@@ -9,11 +9,18 @@ from rlreport import __version__
 from rlreport.comparators.analysis import Analysis
 from rlreport.findings.model import Finding
 from rlreport.report.data import report_data
+from rlreport.report.data_series import ladder_data, sweep_data
+from rlreport.report.figure_data import roles
 from rlreport.report.model import Callout, Code, Narrative, Report, Section, Text
 from rlreport.report.section_change import change_section
 from rlreport.report.section_close import findings_section, runs_section, threats_section
+from rlreport.report.section_comparability import ComparedPair, comparability_section
+from rlreport.report.section_ladder import ladder_section
 from rlreport.report.section_quality import quality_section
 from rlreport.report.section_speed import throughput_section, time_section
+from rlreport.report.section_steps import steps_section
+from rlreport.report.section_summary import published_next_section, published_section, published_traps_section
+from rlreport.report.section_sweep import sweep_section
 from rlreport.report.verdict import badges, facts, verdict_sentence, verdict_tone, warning
 from rlreport.report.words import KIND_WORDS
 
@@ -36,12 +43,19 @@ def compose(analysis: Analysis, findings: tuple[Finding, ...], frame: Frame) -> 
     narrative = Section("narrative", "The author's account", (Narrative(frame.narrative),)) if frame.narrative else None
     change, throughput, time = change_section(analysis), throughput_section(analysis), time_section(analysis)
     middle = (throughput, time) if analysis.comparisons else (time, throughput)
+    body: tuple[Section | None, ...] = (*middle, quality_section(analysis), findings_section(findings, analysis))
+    study = analysis.published
+    if study is not None:
+        numbers = (published_section(study, roles(analysis)), published_traps_section(study))
+        body = (*numbers, published_next_section(study)) if study.alone else (*body[:-1], *numbers, body[-1])
     sections = (
+        comparability_section(_compared_pairs(analysis), analysis.replicates),
+        ladder_section(analysis),
+        sweep_section(analysis),
         change,
         narrative,
-        *middle,
-        quality_section(analysis),
-        findings_section(findings, analysis),
+        steps_section(analysis, findings),
+        *body,
         threats_section(analysis),
         _decision_section(frame.decision) if analysis.comparisons or frame.decision else None,
         runs_section(analysis),
@@ -59,8 +73,21 @@ def compose(analysis: Analysis, findings: tuple[Finding, ...], frame: Frame) -> 
         facts=facts(analysis),
         sections=tuple(section for section in sections if section is not None),
         provenance=_provenance(request.report_id, frame),
-        data=report_data(analysis, findings, title=frame.title, question=frame.question, decision=dict(frame.decision)),
+        data={
+            **report_data(analysis, findings, title=frame.title, question=frame.question, decision=dict(frame.decision)),
+            "ladder": None if analysis.ladder is None else ladder_data(analysis),
+            "sweep": None if analysis.sweep is None else sweep_data(analysis),
+        },
     )
+
+
+def _compared_pairs(analysis: Analysis) -> list[ComparedPair]:
+    labels = {run_id: result.run.label for run_id, result in analysis.runs.items()}
+    return [
+        ComparedPair(f"{labels[c.variant_id]} against {labels[c.baseline_id]}", c.comparability, c.change, c.judgement)
+        for c in analysis.comparisons
+        if c.comparability is not None
+    ]
 
 
 def _decision_section(decision: Mapping[str, str | None]) -> Section:

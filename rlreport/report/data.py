@@ -9,6 +9,8 @@ from rlreport import __version__
 from rlreport.comparators.analysis import Analysis, ComparisonResult, RunResult
 from rlreport.comparators.results import ABSENT, KnobDifference, QualityComparison, RatioComparison
 from rlreport.findings.model import Finding
+from rlreport.report.section_comparability import comparability_data, policy_data
+from rlreport.report.verdict_summary import published_data
 from rlreport.run.diagnostics import Notice
 from rlreport.run.estimate import Estimate
 from rlreport.run.metrics import phase_key
@@ -31,6 +33,7 @@ def report_data(
         "comparisons": [_comparison(comparison) for comparison in analysis.comparisons],
         "findings": [_finding(finding) for finding in findings],
         "decision": decision,
+        "published": None if analysis.published is None else published_data(analysis.published),
     }
 
 
@@ -114,7 +117,10 @@ def _comparison(comparison: ComparisonResult) -> dict[str, Any]:
             "partial": change.partial,
             "n_equal": change.n_equal,
             "n_differing": change.n_differing,
+            **policy_data(change),
         },
+        "comparability": comparability_data(comparison.comparability) if comparison.comparability else [],
+        "judgement": None if comparison.judgement is None else asdict(comparison.judgement),
         "throughput": {
             **_ratio(throughput.headline),
             "others": [_ratio(other) for other in throughput.others],
@@ -156,6 +162,7 @@ def _ratio(comparison: RatioComparison) -> dict[str, Any]:
         "margin": comparison.margin,
         "verdict": comparison.verdict,
         "minimum_detectable_ratio": comparison.minimum_detectable_ratio,
+        "p_value": comparison.p_value,
         "n": {"baseline": comparison.n_baseline, "variant": comparison.n_variant},
         "n_effective": {"baseline": comparison.n_effective_baseline, "variant": comparison.n_effective_variant},
     }

@@ -59,7 +59,7 @@ def _change_tables(analysis: Analysis, comparison: ComparisonResult, index: int)
         Row(((fold.title,), (fold.knob_class,), (), (), (f"{fmt.plural(len(fold.keys), 'key')}: {fold.cause}",)))
         for fold in change.folded
     ]
-    held = _held_rows(analysis, comparison)
+    held = _held_rows(analysis, comparison) if index == 0 else []
     if rows or held:
         yield Table(f"changed{suffix}", "What moved, and what was held", columns, tuple(rows + held))
     short = {difference.key for difference in change.short_list}

@@ -55,7 +55,7 @@ def _finding(rank: int, finding: Finding, analysis: Analysis) -> FindingBlock:
 
 def threats_section(analysis: Analysis) -> Section:
     """What could be wrong, made from the warnings that the results carry: first of the comparison, then of the runs."""
-    items: list[Text] = []
+    items: list[Text] = [_notice("", notice.message, [notice.where]) for notice in analysis.notices]
     for comparison in analysis.comparisons:
         found = (
             *comparison.change.notices,

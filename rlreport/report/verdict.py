@@ -6,6 +6,15 @@ from rlreport.comparators.analysis import Analysis, ComparisonResult, RunResult
 from rlreport.comparators.results import ABSENT, RatioComparison
 from rlreport.comparators.time_split import largest_phase
 from rlreport.report.model import Badge, Callout, Fact, Strong, Text, Tone
+from rlreport.report.verdict_series import (
+    ladder_facts,
+    ladder_sentence,
+    ladder_tone,
+    sweep_facts,
+    sweep_sentence,
+    sweep_tone,
+)
+from rlreport.report.verdict_summary import published_badges, published_facts, published_verdict
 from rlreport.report.words import CHANGE_BADGES, QUALITY_WORDS, THROUGHPUT_BADGES, badge, metric_words
 from rlreport.run import format as fmt
 from rlreport.run.metrics import METRICS
@@ -16,6 +25,12 @@ _CLAIMS = ("improved", "regressed", "equivalent", "within-noise", "inconclusive"
 
 def verdict_sentence(analysis: Analysis) -> Text:
     """The verdict in one sentence; for several pairs one sentence each, in their order."""
+    if analysis.published is not None and analysis.published.alone:
+        return published_verdict(analysis.published)
+    if analysis.ladder is not None:
+        return ladder_sentence(analysis)
+    if analysis.sweep is not None:
+        return sweep_sentence(analysis)
     if not analysis.comparisons:
         return _profile_sentence(analysis.runs[analysis.request.baseline])
     if len(analysis.comparisons) == 1:
@@ -40,6 +55,10 @@ def verdict_sentence(analysis: Analysis) -> Text:
 
 def verdict_tone(analysis: Analysis) -> Tone:
     """The tone of the sentence's emphasis, by the worst of its verdicts; a profile's is plain."""
+    if analysis.ladder is not None:
+        return ladder_tone(analysis)
+    if analysis.sweep is not None:
+        return sweep_tone(analysis)
     tones = [THROUGHPUT_BADGES[comparison.throughput.headline.verdict][1] for comparison in analysis.comparisons]
     for tone in ("bad", "warn", "good"):
         if tone in tones:
@@ -131,6 +150,8 @@ def _other(comparison: ComparisonResult, metric: str) -> RatioComparison | None:
 
 def badges(analysis: Analysis) -> tuple[Badge, ...]:
     """Short judgements: throughput, change, quality, what the data can show."""
+    if analysis.published is not None and analysis.published.alone:
+        return published_badges(analysis.published)
     found: list[Badge] = []
     many = len(analysis.comparisons) > 1
     for comparison in analysis.comparisons:
@@ -211,6 +232,12 @@ def _sentence(text: str) -> str:
 
 def facts(analysis: Analysis) -> tuple[Fact, ...]:
     """The strip of four: for a pair before and after, for a profile the run's own numbers."""
+    if analysis.published is not None and analysis.published.alone:
+        return published_facts(analysis.published)
+    if analysis.ladder is not None:
+        return ladder_facts(analysis)
+    if analysis.sweep is not None:
+        return sweep_facts(analysis)
     if len(analysis.comparisons) == 1:
         return _pair_facts(analysis, analysis.comparisons[0])
     if not analysis.comparisons:

@@ -165,6 +165,7 @@ class KnobRules:
     keys, used in invariants ("devices.rollout"). `core` are keys that every full configuration of the framework has: a
     configuration without most of them is partial. `quantities` must be equal between runs of different modes. `facts` are
     the keys that tell what a comparison must know ("model", "training data", "node count"), one of them being enough.
+    `step_work` are the keys that decide how many samples or tokens a step trains on.
     """
 
     rows: tuple[KnobRow, ...] = ()
@@ -178,6 +179,7 @@ class KnobRules:
     core: tuple[str, ...] = ()
     quantities: tuple[Quantity, ...] = ()
     facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    step_work: tuple[str, ...] = ()
 
     def with_rows(self, added: Iterable[KnobRow]) -> KnobRules:
         """The rules with rows added before its own, so that they win where both are as specific.

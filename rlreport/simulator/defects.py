@@ -1,7 +1,8 @@
 """Damage that real console logs have, each switched on by name; applied to the finished text of a log.
 
-Seen in real logs: reference in docs/simulator.md. Every defect draws from the generator that it is given, so the same seed
-damages the same places.
+docs/simulator.md describes them. Every defect draws from the generator that it is given, so the same seed damages the same
+places. `resumed` is none of the text: the run itself is stopped and launched again (`restart`); and a run that is `killed`
+leaves its other files incomplete too (`output`).
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from typing import Literal
 
 import numpy as np
 
-DefectName = Literal["glued", "split", "cut", "np-scalars", "killed"]
+DefectName = Literal["glued", "split", "cut", "np-scalars", "killed", "resumed"]
 
 #: W&B's output.log cuts lines here.
 CUT_BYTES = 4096
 
-_STEP = re.compile(r"step:(\d+) - ")
+_STEP = re.compile(r"(?<![\w/])step:(\d+) - ")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _PREFIX = re.compile(r"^(?:\x1b\[36m)?\(\w+ pid=\d+\)(?:\x1b\[0m)? ")
 _FOREIGN = "(WorkerDict pid=50321) UserWarning: an unrelated library is deprecated"
@@ -29,7 +30,8 @@ _NUMPY = re.compile(r"((?:training/(?:num_turns|off_policy)|val-(?:core|aux))/[^
 def apply_defects(log: str, names: Sequence[DefectName], generator: np.random.Generator) -> str:
     """Damage a log, one defect after the other."""
     for name in names:
-        log = DEFECTS[name](log, generator)
+        if name in DEFECTS:
+            log = DEFECTS[name](log, generator)
     return log
 
 

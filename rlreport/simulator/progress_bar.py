@@ -13,10 +13,13 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _SMOOTHING = 0.3
 
 
-def progress_bars(description: str, elapsed_s: Sequence[float], total: int) -> Iterator[str]:
-    """The state of the bar after each of its steps; `elapsed_s` counts from when the bar was opened, ascending."""
+def progress_bars(description: str, elapsed_s: Sequence[float], total: int, initial: int = 0) -> Iterator[str]:
+    """The state of the bar after each of its steps; `elapsed_s` counts from when the bar was opened, ascending.
+
+    The bar of a resumed run is opened with the steps that are done already as `initial`.
+    """
     smoothed, weight, before_s = 0.0, 0.0, 0.0
-    for done, now_s in enumerate(elapsed_s, start=1):
+    for done, now_s in enumerate(elapsed_s, start=initial + 1):
         smoothed += _SMOOTHING * (now_s - before_s - smoothed)
         weight += _SMOOTHING * (1.0 - weight)
         before_s = now_s

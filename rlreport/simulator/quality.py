@@ -60,10 +60,20 @@ CURVES: tuple[Curve, ...] = (
 )
 
 
+def reward_sd(scenario: Scenario, staleness: float) -> float:
+    """Standard deviation of a batch's mean reward around its curve, at a mean staleness in versions.
+
+    Assumption: it grows linearly with staleness, by `noise_per_version`. That stale samples make training less stable is
+    reported by verl (docs/advance/fully_async.md); how much is not.
+    """
+    return scenario.quality.reward_noise * (1.0 + scenario.quality.noise_per_version * staleness)
+
+
 class LearningCurves:
     """Draws the quality of one batch after another; call it in the order of the steps."""
 
     def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
         self._quality = scenario.quality
         noise = AutocorrelatedNoise(stream(scenario.seed, "reward"), 1.0, scenario.noise.autocorrelation)
         self._reward_noise = noise
@@ -77,7 +87,7 @@ class LearningCurves:
     def reward(self, step: int, staleness: float) -> float:
         """Mean reward of the batch of a step, between 0 and 1; its noise grows with the mean staleness of the batch."""
         q = self._quality
-        sd = q.reward_noise * (1.0 + q.noise_per_version * staleness)
+        sd = reward_sd(self._scenario, staleness)
         value = q.reward_start + q.reward_gain * self.progress(step - 1) + sd * self._reward_noise.draw()
         return min(1.0, max(0.0, value))
 

@@ -3,109 +3,128 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 import simpy
 
+from rlreport.run.spans import IdleCause
+from rlreport.simulator.decoding import DecodingClock
+from rlreport.simulator.records import Counts
 from rlreport.simulator.replica import Replica
 from rlreport.simulator.scenario import Scenario
-from rlreport.simulator.spans import IdleCause, Lane
-from rlreport.simulator.workload import PromptGroup, Trajectory
-
-
-class SampleStore:
-    """Finished prompt groups, oldest prompts first (verl's replay buffer prefers samples of older versions)."""
-
-    def __init__(self, env: simpy.Environment) -> None:
-        self._env = env
-        self._ready: list[tuple[int, int, PromptGroup]] = []
-        self._changed = env.event()
-
-    def __len__(self) -> int:
-        return len(self._ready)
-
-    def put(self, group: PromptGroup) -> None:
-        """Add a finished group and wake whoever waits for a change."""
-        heapq.heappush(self._ready, (group.submitted_version, group.number, group))
-        changed, self._changed = self._changed, self._env.event()
-        changed.succeed()
-
-    def take(self, count: int) -> list[PromptGroup]:
-        """Remove the oldest `count` groups; there must be as many."""
-        return [heapq.heappop(self._ready)[2] for _ in range(count)]
-
-    def drop_older_than(self, version: int) -> list[PromptGroup]:
-        """Remove every group that holds a token of an older version than this."""
-        if version <= 0:
-            return []
-        stale = [item for item in self._ready if item[0] < version and min(item[2].first_versions) < version]
-        for item in stale:
-            self._ready.remove(item)
-        heapq.heapify(self._ready)
-        return [item[2] for item in stale]
-
-    def changed(self) -> simpy.Event:
-        """The event of the next `put`."""
-        return self._changed
-
-    def groups(self) -> list[PromptGroup]:
-        """What is in the store, oldest first."""
-        return [item[2] for item in sorted(self._ready)]
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Prompts by state, as the replay buffer's poll line counts them."""
-
-    pending: int
-    running: int
-    finished: int
+from rlreport.simulator.spans import Lane
+from rlreport.simulator.store import Store
+from rlreport.simulator.workload import PromptGroup, Trajectory, trajectories
 
 
 class Rollouter:
-    """Replicas that generate what is submitted. `lanes` gives every replica its devices, in order."""
+    """Replicas that generate what is submitted; finished groups go to `store`.
 
-    def __init__(self, env: simpy.Environment, scenario: Scenario, lanes: Sequence[Lane]) -> None:
-        self._env = env
-        self.store = SampleStore(env)
-        when_idle: IdleCause = "long_tail" if scenario.mode == "sync" else "quota"
-        self.replicas = [Replica(env, lane, scenario.rollout, when_idle, self._start, self._finish) for lane in lanes]
+    `lanes` gives every replica its devices, in order; `hybrid_lanes` those of the replicas on the Trainer's devices, which
+    take part from `join` to `leave` only. `when_idle` is why a replica without work idles. `on_finished`, if set, is
+    called with every finished group when it is in the store.
+    """
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        scenario: Scenario,
+        lanes: Sequence[Lane],
+        store: Store,
+        when_idle: IdleCause,
+        hybrid_lanes: Sequence[Lane] = (),
+    ) -> None:
+        self.store = store
+        self.on_finished: Callable[[PromptGroup], None] | None = None
+        self._bundle = scenario.rollout.bundle
+
+        clock = DecodingClock(env, self._finish)
+
+        def replica(lane: Lane) -> Replica:
+            return Replica(clock, lane, scenario.rollout, when_idle, self._start)
+
+        self.standalone = [replica(lane) for lane in lanes]
+        self.hybrid = [replica(lane) for lane in hybrid_lanes]
+        for lent in self.hybrid:
+            lent.pause()
+        self._routed = list(self.standalone)
         self._unfinished: dict[int, PromptGroup] = {}
         self._running = 0
 
+    @property
+    def replicas(self) -> list[Replica]:
+        """All replicas, those on the Trainer's devices first, as verl numbers them."""
+        return self.hybrid + self.standalone
+
     def submit(self, groups: Sequence[PromptGroup]) -> None:
-        """Hand prompts out: every response goes to the replica with the fewest requests in flight.
+        """Hand prompts out."""
+        bundles: list[Trajectory] = []
+        for group in groups:
+            self._unfinished[group.number] = group
+            bundles.extend(trajectories(group, self._bundle))
+        self._route(bundles)
+
+    def _route(self, bundles: Iterable[Trajectory]) -> None:
+        """Every response goes to the replica with the fewest requests in flight.
 
         Source: the global load balancer of verl/workers/rollout/llm_server.py.
         """
-        loads = [(replica.in_flight, index) for index, replica in enumerate(self.replicas)]
+        loads = [(replica.in_flight, index) for index, replica in enumerate(self._routed)]
         heapq.heapify(loads)
-        share: list[list[Trajectory]] = [[] for _ in self.replicas]
-        for group in groups:
-            self._unfinished[group.number] = group
-            for position, tokens in enumerate(group.response_tokens):
-                load, index = loads[0]
-                share[index].append(Trajectory(group, position, tokens))
-                heapq.heapreplace(loads, (load + 1, index))
-        for replica, trajectories in zip(self.replicas, share, strict=True):
-            if trajectories:
-                replica.enqueue(trajectories)
+        share: list[list[Trajectory]] = [[] for _ in self._routed]
+        for bundle in bundles:
+            load, index = loads[0]
+            share[index].append(bundle)
+            heapq.heapreplace(loads, (load + 1, index))
+        for index, given in enumerate(share):
+            if given:
+                self._routed[index].enqueue(given)
+
+    def join(self) -> None:
+        """The Trainer's devices take part from now on: what is in flight is spread again over all replicas.
+
+        The replicas on the Trainer's devices hold their share until `resume_hybrid`. Source: PPOTrainerSeparateAsync
+        (`on_step_end`): replicas are added to the load balancer, requests are aborted for the weight sync and routed anew.
+        """
+        self._routed = self.replicas
+        self._route([bundle for replica in self.standalone for bundle in replica.evacuate()])
+
+    def resume_hybrid(self, version: int) -> None:
+        """The replicas on the Trainer's devices have the weights of this version and begin to generate."""
+        for replica in self.hybrid:
+            replica.resume(version)
+
+    def leave(self) -> None:
+        """The Trainer's devices take part no more; the others go on with what these had, from where it was."""
+        self._routed = list(self.standalone)
+        for replica in self.hybrid:
+            replica.pause()
+        self._route([bundle for replica in self.hybrid for bundle in replica.evacuate()])
 
     def set_factor(self, factor: float) -> None:
         """The noise of the decoding rate, one factor for all replicas."""
         for replica in self.replicas:
             replica.set_factor(factor)
 
+    def set_idle_cause(self, cause: IdleCause) -> None:
+        """Why the Rollouters' own replicas idle from now on when they have nothing to do."""
+        for replica in self.standalone:
+            replica.set_idle_cause(cause)
+
     def pause(self) -> None:
-        """Stop decoding on all replicas."""
-        for replica in self.replicas:
+        """Stop decoding on all replicas that take part."""
+        for replica in self._routed:
             replica.pause()
 
     def resume(self, version: int) -> None:
-        """Go on decoding on all replicas with the weights of this version."""
-        for replica in self.replicas:
+        """Go on decoding, with the weights of this version, on the Rollouters' own replicas."""
+        for replica in self.standalone:
             replica.resume(version)
+
+    @property
+    def active(self) -> int:
+        """Prompts that are handed out and not finished."""
+        return len(self._unfinished)
 
     def counts(self) -> Counts:
         """Prompts that nobody started, that run, and that are ready to train."""
@@ -122,3 +141,5 @@ class Rollouter:
         self._running -= 1
         del self._unfinished[group.number]
         self.store.put(group)
+        if self.on_finished is not None:
+            self.on_finished(group)

@@ -1,7 +1,8 @@
 """What every device did when: the truth of a simulation, as spans without gaps.
 
 A lane is a group of devices that always does one thing at a time. Its spans follow each other without gap or overlap, so
-busy and idle device-seconds add up to wall time times devices by construction.
+busy and idle device-seconds add up to wall time times devices by construction. Kinds of work and causes of idling have the
+names of `rlreport.run.spans`, so that a report's timeline and the truth can be compared word by word.
 """
 
 from __future__ import annotations
@@ -11,25 +12,34 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from rlreport.run.spans import Activity, IdleCause
+
 Side = Literal["trainer", "rollout"]
 
-#: For what an idle device waits.
-IdleCause = Literal["startup", "samples", "quota", "long_tail", "weight_sync", "validation", "checkpoint"]
+#: Kinds of work that a lane does; a subset of `rlreport.run.spans.BUSY`.
+Work = Literal["generate", "validate", "old_log_prob", "advantage", "update_actor", "other"]
 
+#: The causes that the model knows, and what each means here.
 IDLE_CAUSES: dict[IdleCause, str] = {
     "startup": "models load and engines start",
     "samples": "the Trainer waits for finished samples (`timing_s/gen` of the separated modes)",
-    "quota": "the Rollouters have generated every prompt they were given and wait for more",
-    "long_tail": "a replica is done while another still decodes a long response of the same batch",
+    "quota": "a replica has nothing to do: every prompt that may be handed out is generated or runs elsewhere",
+    "queue_full": "a replica has nothing to do because the message queue is full",
+    "long_tail": "a side waits until the last responses of a batch, or of an old policy, are decoded",
     "weight_sync": "new weights are on their way",
-    "validation": "the Trainer waits for a validation",
-    "checkpoint": "the Trainer waits for a checkpoint",
+    "switching": "the Trainer's devices turn from training to generation or back",
+    "validation": "the Trainer waits for a validation that it takes no part in",
+    "checkpoint": "the Trainer's devices wait for a checkpoint; so do replicas that live on them",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A lane's time from `start_s` to `end_s`: work of the kind `state`, or idle (`state` "idle") for a cause."""
+    """A lane's time from `start_s` to `end_s`: work of the kind `state`, or idle (`state` "idle") for a `cause`.
+
+    `version` is the parameter version that the replicas held when the span began: how many steps (in fully_async: how many
+    versions) their weights have been trained.
+    """
 
     lane: str
     side: Side
@@ -38,21 +48,31 @@ class Span:
     cause: IdleCause | None
     start_s: float
     end_s: float
+    version: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Lane:
-    """A group of devices and its spans. `enter` ends the running span and begins the next."""
+    """A group of devices and its spans. `work` and `idle` end the running span and begin the next.
+
+    `side` is who owns the devices. `first_device` is the number of its first device on that side (on the Trainer's: the
+    rank); `replica` the number of the inference engine that lives on these devices, None where none does. In sync and
+    colocate_async, and with step switching, a lane of the Trainer has an engine too.
+    """
 
     name: str
     side: Side
     devices: int
+    first_device: int = 0
+    replica: int | None = None
+    version: int = 0
     spans: list[Span] = field(default_factory=list)
     _state: str = "idle"
     _cause: IdleCause | None = "startup"
     _since_s: float = 0.0
+    _since_version: int = 0
 
-    def work(self, now_s: float, state: str) -> None:
+    def work(self, now_s: float, state: Work) -> None:
         """From now on the lane does useful work of this kind."""
         self._enter(now_s, state, None)
 
@@ -66,9 +86,20 @@ class Lane:
 
     def _enter(self, now_s: float, state: str, cause: IdleCause | None) -> None:
         if now_s > self._since_s:
-            self.spans.append(Span(self.name, self.side, self.devices, self._state, self._cause, self._since_s, now_s))
+            span = Span(
+                self.name, self.side, self.devices, self._state, self._cause, self._since_s, now_s, self._since_version
+            )
+            self.spans.append(span)
             self._since_s = now_s
-        self._state, self._cause = state, cause
+        self._state, self._cause, self._since_version = state, cause, self.version
+
+
+#: The activity of `rlreport.run.spans` that shows an idle span of a cause, for writers of timelines; else it is "wait".
+CAUSE_ACTIVITY: dict[IdleCause, Activity] = {
+    "weight_sync": "weight_sync",
+    "switching": "switch",
+    "checkpoint": "checkpoint",
+}
 
 
 @dataclass(frozen=True, slots=True)

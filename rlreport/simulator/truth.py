@@ -5,18 +5,26 @@ A comparator must find these numbers from the log alone, within its own interval
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
+from rlreport.simulator.lead import lead, staleness
+from rlreport.simulator.quality import reward_sd
 from rlreport.simulator.records import Simulation, StepRecord
-from rlreport.simulator.scenario import Scenario
+from rlreport.simulator.scenario import COLOCATED_MODES
 from rlreport.simulator.spans import IDLE_CAUSES, DeviceSeconds, Side, device_seconds
+from rlreport.simulator.steady import seconds_by_timer, split_steps, steady_steps, throughput
+from rlreport.simulator.trainer import memory_allocated_gb
+from rlreport.simulator.true_change import parameters
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
-#: A side owns the bubble when it idles for the other side this much more of its time than the other way round.
-OWNER_MARGIN = 0.01
+#: A side owns the bubble when it waits for the other side this much more of its time than the other way round.
+OWNER_MARGIN = 0.05
+
+#: Causes for which a side waits because the other side is slower.
+WAITS_FOR_TRAINER = ("quota", "queue_full")
+WAITS_FOR_ROLLOUT = ("samples",)
 
 
 def describe(simulation: Simulation, noise_free: Simulation | None) -> dict[str, Any]:
@@ -26,8 +34,7 @@ def describe(simulation: Simulation, noise_free: Simulation | None) -> dict[str,
     on seconds, and throughput is a ratio of sums.
     """
     scenario = simulation.scenario
-    steady = steady_steps(simulation)
-    warmup = simulation.steps[: len(simulation.steps) - len(steady)]
+    warmup, steady = split_steps(simulation)
     quiet = None if noise_free is None else throughput(scenario, steady_steps(noise_free))
     result = {
         "schema_version": SCHEMA_VERSION,
@@ -37,22 +44,32 @@ def describe(simulation: Simulation, noise_free: Simulation | None) -> dict[str,
         "devices": {
             "trainer": scenario.trainer_devices,
             "rollout": scenario.rollout_devices,
+            "hybrid": scenario.hybrid_replicas * scenario.rollout.devices_per_replica,
             "total": scenario.total_devices,
         },
         "wall_s": simulation.end_s,
-        "steps": {"count": len(simulation.steps), "warmup": [record.step for record in warmup]},
+        "steps": {
+            "count": scenario.steps,
+            "warmup": list(range(1, len(warmup) // _records_per_step(simulation) + 1)),
+            "rounds_per_step": scenario.rounds_per_step,
+        },
         "throughput": {
             "all": throughput(scenario, simulation.steps),
             "warmup": throughput(scenario, warmup),
             "steady": throughput(scenario, steady),
             "steady_noise_free": quiet,
         },
+        "seconds_per_step": seconds_by_timer(scenario, steady),
         "device_time": {
             "run": _device_time(simulation, [(0.0, simulation.end_s)]),
             "steady_steps": _device_time(simulation, _intervals(steady)),
         },
         "bubble_owner": bubble_owner(simulation),
-        "lead_mini_batches": _lead(scenario, steady),
+        "lead_mini_batches": lead(simulation, steady),
+        "staleness_versions": staleness(simulation, steady),
+        "quality": _quality(simulation, steady),
+        "memory": _memory(simulation),
+        "quota": _quota(simulation),
         "tokens": {
             "submitted": simulation.submitted_tokens,
             "trained": sum(record.tokens for record in simulation.steps),
@@ -60,53 +77,31 @@ def describe(simulation: Simulation, noise_free: Simulation | None) -> dict[str,
             "left_over": sum(group.tokens for group in simulation.left_over),
             "unfinished": sum(group.tokens for group in simulation.unfinished),
         },
+        "parameters": parameters(scenario),
         "idle_causes": dict(IDLE_CAUSES),
     }
     rounded: dict[str, Any] = _rounded(result)
     return rounded
 
 
-def steady_steps(simulation: Simulation) -> tuple[StepRecord, ...]:
-    """The steps after warm-up: all but step 1 and those that train on prompts handed out before training began.
-
-    These train on samples of the initial policy that were generated while no step consumed any.
-    """
-    scenario = simulation.scenario
-    ahead = math.ceil(scenario.sync.warmup_batches) if scenario.mode == "separate_async" else 0
-    return simulation.steps[max(1, ahead) :]
-
-
-def throughput(scenario: Scenario, steps: Sequence[StepRecord]) -> dict[str, float] | None:
-    """Sum of tokens over sum of step seconds, in all and over all devices; None without steps."""
-    seconds = sum(record.step_s for record in steps)
-    if not seconds:
-        return None
-    tokens = sum(record.tokens for record in steps)
-    prompts = len(steps) * scenario.workload.prompts_per_step
-    return {
-        "steps": len(steps),
-        "tokens": tokens,
-        "step_s": seconds,
-        "tokens_per_s": tokens / seconds,
-        "tokens_per_s_per_device": tokens / seconds / scenario.total_devices,
-        "prompts_per_s": prompts / seconds,
-    }
-
-
 def bubble_owner(simulation: Simulation) -> str:
     """Which side idles because the other is slower, in the steady steps: "trainer", "rollout" or "neither"."""
-    if simulation.scenario.mode == "sync":
+    if simulation.scenario.mode in COLOCATED_MODES:
         return "neither"
     intervals = _intervals(steady_steps(simulation))
-    trainer = device_seconds(simulation.lanes, "trainer", intervals).idle_fraction("samples") or 0.0
-    rollout = device_seconds(simulation.lanes, "rollout", intervals).idle_fraction("quota") or 0.0
+    trainer = device_seconds(simulation.lanes, "trainer", intervals).idle_fraction(*WAITS_FOR_ROLLOUT) or 0.0
+    rollout = device_seconds(simulation.lanes, "rollout", intervals).idle_fraction(*WAITS_FOR_TRAINER) or 0.0
     if abs(trainer - rollout) < OWNER_MARGIN:
         return "neither"
     return "trainer" if trainer > rollout else "rollout"
 
 
-def _intervals(steps: Sequence[StepRecord]) -> list[tuple[float, float]]:
-    return [(record.begin_s, record.end_s) for record in steps]
+def _records_per_step(simulation: Simulation) -> int:
+    return simulation.scenario.rounds_per_step if simulation.scenario.mode == "fully_async" else 1
+
+
+def _intervals(records: Sequence[StepRecord]) -> list[tuple[float, float]]:
+    return [(record.begin_s, record.end_s) for record in records]
 
 
 def _device_time(simulation: Simulation, intervals: Sequence[tuple[float, float]]) -> dict[str, Any]:
@@ -126,15 +121,35 @@ def _side(seconds: DeviceSeconds) -> dict[str, Any]:
     }
 
 
-def _lead(scenario: Scenario, steps: Sequence[StepRecord]) -> dict[str, float] | None:
-    """How far the Rollouters are ahead: finished mini-batches in the store when the Trainer asks for one.
-
-    1 is just in time. In sync mode there is no lead.
-    """
-    if scenario.mode == "sync" or not steps:
+def _quality(simulation: Simulation, records: Sequence[StepRecord]) -> dict[str, float] | None:
+    """What the reward scatters with: the model's standard deviation at the mean staleness of every record, averaged."""
+    ages = [staleness(simulation, [record]) for record in records]
+    known = [age["mean"] for age in ages if age is not None]
+    if not known:
         return None
-    ready = [count / scenario.trainer.mini_batch_prompts for record in steps for count in record.ready]
-    return {"mean": sum(ready) / len(ready), "min": min(ready), "max": max(ready)}
+    deviations = [reward_sd(simulation.scenario, age) for age in known]
+    return {"reward_sd": sum(deviations) / len(deviations)}
+
+
+def _memory(simulation: Simulation) -> dict[str, float | None]:
+    """Largest memory allocated on one of the Trainer's devices, and how much the device has."""
+    tokens = [batch.tokens for record in simulation.steps for batch in record.batches]
+    allocated = memory_allocated_gb(simulation.scenario, max(tokens)) if tokens else None
+    return {"device_gb": simulation.scenario.cluster.device_memory_gb, "largest_allocated_gb": allocated}
+
+
+def _quota(simulation: Simulation) -> dict[str, int] | None:
+    """The limits of fully_async that follow from its knobs; None in other modes."""
+    if simulation.scenario.mode != "fully_async":
+        return None
+    quota = simulation.scenario.quota
+    return {
+        "required_samples": quota.required_samples,
+        "max_required_samples": quota.max_required_samples,
+        "max_queue_size": quota.max_queue_size,
+        "max_concurrent_samples": quota.max_concurrent_samples,
+        "total_train_steps": quota.total_train_steps,
+    }
 
 
 def _rounded(value: Any) -> Any:

@@ -1,21 +1,36 @@
 """The configuration that a verl run of a scenario would print: what follows from the scenario, and verl's usual values.
 
 Key names are verl's (verl/trainer/config/*.yaml, Megatron backend); a real dump has more keys, all that this project's
-dialect reads are here. `Scenario.config` sets any of them by dotted key.
+dialect reads are here. What the experimental trainers have of their own is in `verl_config_modes`. `Scenario.config` sets
+any key by its dotted name.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from typing import Any
 
+from rlreport.simulator.output_names import OutputName
 from rlreport.simulator.scenario import Scenario
+from rlreport.simulator.verl_config_modes import mode_values
 from rlreport.simulator.verl_metrics import IS_THRESHOLD, LEARNING_RATE
 
 Tree = dict[str, Any]
 
+#: Modes of the V1 trainer (trainer.v1.trainer_mode); the others have trainers of their own and carry V1's defaults.
+V1_MODES = ("sync", "colocate_async", "separate_async")
+
 #: Since this day separate_async has a hybrid switch (verl pull request 7373).
 HYBRID_ROLLOUT_SINCE = dt.date(2026, 8, 21)
+
+#: verl's loggers (trainer.logger) that write an output.
+LOGGERS: Mapping[OutputName, str] = {
+    "console": "console",
+    "jsonl": "file",
+    "tensorboard": "tensorboard",
+    "rl-insight": "rl_insight",
+}
 
 
 def verl_config(scenario: Scenario) -> Tree:
@@ -48,7 +63,7 @@ def verl_config(scenario: Scenario) -> Tree:
             "metrics": {"enabled": False},
         },
     }
-    for key, value in scenario.config.items():
+    for key, value in {**mode_values(scenario), **scenario.config}.items():
         _set(tree, key, value)
     return tree
 
@@ -255,19 +270,21 @@ def _trainer(scenario: Scenario) -> Tree:
         "esi_redundant_time": 0,
         "experiment_name": experiment_name(scenario),
         "log_val_generations": 0,
-        "logger": ["console"],
+        "logger": [LOGGERS[name] for name in scenario.outputs if name in LOGGERS],
         "n_gpus_per_node": scenario.cluster.devices_per_node,
         "nnodes": scenario.cluster.trainer_nodes,
         "project_name": scenario.framework.project,
         "resume_mode": "auto",
-        "rollout_data_dir": None,
+        "rollout_data_dir": "rollouts" if "rollouts" in scenario.outputs else None,
         "save_freq": schedule.checkpoint_every_steps or -1,
         "test_freq": schedule.validate_every_steps or -1,
         "total_epochs": 30,
         "total_training_steps": scenario.steps,
         "use_v1": True,
         "v1": {
-            "colocate_async": {"num_warmup_batches": 1},
+            "colocate_async": {
+                "num_warmup_batches": _plain(scenario.sync.warmup_batches) if scenario.mode == "colocate_async" else 1
+            },
             "sampler": {
                 "custom_sampler": {"name": None, "path": None},
                 "max_off_policy_strategy": "drop",
@@ -275,7 +292,7 @@ def _trainer(scenario: Scenario) -> Tree:
                 "sync_refill_failed_groups": False,
             },
             "separate_async": _separate_async(scenario),
-            "trainer_mode": scenario.mode,
+            "trainer_mode": scenario.mode if scenario.mode in V1_MODES else "sync",
         },
         "val_before_train": schedule.validate_before_training,
         "val_only": False,
@@ -284,12 +301,22 @@ def _trainer(scenario: Scenario) -> Tree:
 
 
 def _separate_async(scenario: Scenario) -> Tree:
+    separate = scenario.mode == "separate_async"
+    hybrid = scenario.hybrid
     tree: Tree = {
-        "num_warmup_batches": _plain(scenario.sync.warmup_batches),
-        "parameter_sync_step": scenario.updates_per_step if scenario.mode == "separate_async" else 4,
+        "num_warmup_batches": _plain(scenario.sync.warmup_batches) if separate else 1,
+        "parameter_sync_step": scenario.updates_per_step if separate else 4,
     }
     if scenario.framework.version >= HYBRID_ROLLOUT_SINCE:
-        tree["hybrid_rollout"] = {"adaptive_switch_threshold": True, "enable_switch": False, "switch_threshold_ratio": 0.4}
+        tree["hybrid_rollout"] = {
+            "adaptive_switch_threshold": hybrid.adaptive_switch_threshold,
+            "enable_switch": hybrid.enable_switch,
+            "switch_cost_window_size": hybrid.switch_cost_window_size,
+            "switch_threshold_ratio": hybrid.switch_threshold_ratio,
+            "switch_threshold_release_steps": hybrid.switch_threshold_release_steps,
+            "switch_threshold_step_down": hybrid.switch_threshold_step_down,
+            "switch_threshold_step_up": hybrid.switch_threshold_step_up,
+        }
     return tree
 
 

@@ -1,15 +1,17 @@
 """A step in verl's own words: the metric keys of its console line, in its order, with its units and denominators.
 
-Keys: verl/trainer/ppo/metric_utils.py, v1/trainer_base.py (`_compute_metrics`), trainer/ppo/rollout_corr_helper.py. In
-separate_async the metrics of the mini-batches of a step are merged as v1/utils.py does: `min`, `max` and totals by name,
-`timing_s/*` and `timing_per_token_ms/*` summed, the rest averaged by samples.
+Keys: verl/trainer/ppo/metric_utils.py, v1/trainer_base.py (`_compute_metrics`), trainer/ppo/rollout_corr_helper.py,
+experimental/separation/ray_trainer.py (`_fit_collect_metrics`, for one_step_off). In separate_async the metrics of the
+mini-batches of a step are merged as v1/utils.py does: `min`, `max` and totals by name, `timing_s/*` and
+`timing_per_token_ms/*` summed, the rest averaged by samples. A line of fully_async is put together in
+`fully_async_metrics`.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -26,6 +28,9 @@ ALL_DEVICES_SINCE = dt.date(2026, 7, 20)
 #: The importance weights are truncated here (algorithm.rollout_correction.rollout_is_threshold).
 IS_THRESHOLD = 2.0
 
+#: The model's timers that verl logs under another name; fully async writes the prefix `timing_s/` twice.
+TIMER_KEYS: Mapping[str, str] = {"param_sync": "timing_s/param_sync"}
+
 LEARNING_RATE = 1e-6
 RESERVED_OVER_ALLOCATED = 1.09
 VALIDATION_SAMPLES_PER_PROMPT = 16
@@ -37,29 +42,70 @@ def rounded(value: float) -> float:
 
 
 def throughput_devices(scenario: Scenario) -> int:
-    """Devices that verl divides `perf/throughput` by, for the mode and the version of the scenario."""
-    if scenario.mode == "separate_async" and scenario.framework.version < ALL_DEVICES_SINCE:
-        return scenario.trainer_devices
-    return scenario.total_devices
+    """Devices that verl divides `perf/throughput` by, for the mode and the version of the scenario.
+
+    The resource pools of one_step_off hold the Trainer's devices only (verl pull request 5029), and so did those of
+    separate_async before 32bb33d7c.
+    """
+    trainer_only = {"one_step_off": True, "separate_async": scenario.framework.version < ALL_DEVICES_SINCE}
+    return scenario.trainer_devices if trainer_only.get(scenario.mode, False) else scenario.total_devices
 
 
 def step_metrics(scenario: Scenario, record: StepRecord, curves: LearningCurves, accuracy: float | None) -> Metrics:
     """All values of a step's line in order. `accuracy` is the validation's, None when the step had none."""
-    staleness = _joined(record, "last_version", record.step - 1)
+    staleness = versions_behind(record, "last_version", record.step - 1)
     statistics = curves.statistics(record.step, float(staleness.mean()))
     reward = curves.reward(record.step, float(staleness.mean()))
-    metrics: Metrics = {}
-    metrics.update(_sequence_lengths(scenario, record))
-    metrics.update(_policy(scenario, record, statistics))
-    if accuracy is not None:
-        metrics.update(validation_metrics(scenario, accuracy))
+    validation = {} if accuracy is None else validation_metrics(scenario, accuracy)
+    order = _ORDERS.get(scenario.mode, _v1_line)
+    return rounded_metrics(order(scenario, record, statistics, reward, validation))
+
+
+def rounded_metrics(metrics: Metrics) -> Metrics:
+    """Every float with ten significant digits; counts stay whole."""
+    return {key: rounded(value) if isinstance(value, float) else value for key, value in metrics.items()}
+
+
+def _v1_line(
+    scenario: Scenario, record: StepRecord, statistics: dict[str, float], reward: float, validation: Metrics
+) -> Metrics:
+    metrics = sequence_metrics(scenario, record)
+    metrics |= policy_metrics(scenario, record, statistics)
+    metrics |= validation
     metrics["training/global_step"] = record.step
     metrics["training/epoch"] = (record.step - 1) * scenario.workload.prompts_per_step // scenario.workload.dataset_prompts
-    metrics.update(_scores(scenario, reward))
-    metrics.update(_lengths(scenario, record))
-    metrics.update(_times(scenario, record))
-    metrics.update(_off_policy(record, staleness))
-    return {key: rounded(value) if isinstance(value, float) else value for key, value in metrics.items()}
+    metrics |= score_metrics(scenario, reward)
+    metrics |= length_metrics(scenario, record)
+    metrics |= time_metrics(scenario, record, throughput_devices(scenario))
+    metrics |= _off_policy(record)
+    metrics |= _switching(record)
+    return metrics
+
+
+def _one_step_off_line(
+    scenario: Scenario, record: StepRecord, statistics: dict[str, float], reward: float, validation: Metrics
+) -> Metrics:
+    metrics: Metrics = {"training/global_step": record.step, "training/epoch": 0}
+    metrics |= sequence_metrics(scenario, record)
+    metrics |= policy_metrics(scenario, record, statistics)
+    metrics |= validation
+    metrics |= score_metrics(scenario, reward)
+    metrics |= length_metrics(scenario, record)
+    metrics |= turn_metrics("num_turns")
+    metrics |= time_metrics(scenario, record, throughput_devices(scenario))
+    return metrics
+
+
+_Line = Callable[[Scenario, StepRecord, dict[str, float], float, Metrics], Metrics]
+
+#: What a line holds, by mode; V1's line where nothing else is said.
+_ORDERS: Mapping[str, _Line] = {"one_step_off": _one_step_off_line}
+
+#: Modes in which bypassing the old log-probabilities leaves no timer of them (experimental/separation/ray_trainer.py).
+_NO_BYPASS_TIMER = ("one_step_off", "fully_async")
+
+#: Statistics that come from recomputed log-probabilities, so bypass mode has none of them.
+_FROM_OLD_LOG_PROB = ("actor/entropy", "training/rollout_")
 
 
 def validation_metrics(scenario: Scenario, accuracy: float) -> Metrics:
@@ -80,6 +126,11 @@ def validation_metrics(scenario: Scenario, accuracy: float) -> Metrics:
     return metrics | {f"val-aux/num_turns/{name}": 2 for name in ("min", "max")} | {"val-aux/num_turns/mean": 2.0}
 
 
+def turn_metrics(prefix: str) -> Metrics:
+    """Turns of a conversation: always the prompt and one answer."""
+    return {f"{prefix}/mean": 2.0, f"{prefix}/max": 2, f"{prefix}/min": 2}
+
+
 def _validation_section(name: str) -> str:
     headline = f"@{VALIDATION_SAMPLES_PER_PROMPT}" in name and name.startswith(("acc/mean", "acc/maj", "acc/best"))
     return "val-core" if headline else "val-aux"
@@ -89,10 +140,10 @@ def _spread(level: float) -> float:
     return 0.4 * math.sqrt(level * (1.0 - level))
 
 
-def _joined(record: StepRecord, name: str, minus_from: int) -> IntArray:
-    """`minus_from` minus a version of every trajectory of the step: its staleness."""
+def versions_behind(record: StepRecord, name: str, version: int) -> IntArray:
+    """How many versions before `version` every trajectory of the step has its `first_version` or `last_version`."""
     versions: IntArray = np.concatenate([getattr(batch, name) for batch in record.batches])
-    return minus_from - versions
+    return version - versions
 
 
 def _rounds(scenario: Scenario, record: StepRecord) -> Sequence[Sequence[MiniBatch]]:
@@ -102,7 +153,7 @@ def _rounds(scenario: Scenario, record: StepRecord) -> Sequence[Sequence[MiniBat
     return [record.batches]
 
 
-def _sequence_lengths(scenario: Scenario, record: StepRecord) -> Metrics:
+def sequence_metrics(scenario: Scenario, record: StepRecord) -> Metrics:
     """Tokens of a data-parallel rank, before and after balancing (`log_seqlen_unbalance`)."""
     ranks = scenario.data_parallel_ranks
     lowest, highest, even = [], [], []
@@ -122,16 +173,20 @@ def _sequence_lengths(scenario: Scenario, record: StepRecord) -> Metrics:
     }
 
 
-def _policy(scenario: Scenario, record: StepRecord, statistics: dict[str, float]) -> Metrics:
+def policy_metrics(scenario: Scenario, record: StepRecord, statistics: dict[str, float]) -> Metrics:
     """The actor's statistics, its memory, and how far sampler and Trainer agree."""
     s = statistics
+    if not scenario.trainer.recompute_old_log_prob:
+        s = {key: value for key, value in s.items() if not key.startswith(_FROM_OLD_LOG_PROB)}
     per_update = max(batch.tokens for batch in record.batches)
     allocated = memory_allocated_gb(scenario, per_update)
     reserved = min(scenario.cluster.device_memory_gb, allocated * RESERVED_OVER_ALLOCATED)
     rollout_log_ppl = s["rollout_corr/training_log_ppl"] - s["rollout_corr/log_ppl_diff"]
     update_s = sum(batch.update_s for batch in record.batches)
-    metrics: Metrics = {"actor/entropy": s["actor/entropy"]}
-    metrics["training/rollout_probs_diff_valid"] = 1.0
+    metrics: Metrics = {}
+    if scenario.trainer.recompute_old_log_prob:
+        metrics["actor/entropy"] = s["actor/entropy"]
+        metrics["training/rollout_probs_diff_valid"] = 1.0
     metrics.update({key: value for key, value in s.items() if key.startswith("training/")})
     metrics.update({key: value for key, value in s.items() if key.startswith("rollout_corr/")})
     metrics["rollout_corr/rollout_is_max"] = IS_THRESHOLD
@@ -148,7 +203,7 @@ def _policy(scenario: Scenario, record: StepRecord, statistics: dict[str, float]
     return metrics
 
 
-def _scores(scenario: Scenario, reward: float) -> Metrics:
+def score_metrics(scenario: Scenario, reward: float) -> Metrics:
     """Scores, rewards and advantages of a batch: answers are right (1) or wrong (0), advantages are GRPO's."""
     n = scenario.workload.samples_per_prompt
     largest = (n - 1) / math.sqrt(n) if n > 1 else 0.0
@@ -164,7 +219,8 @@ def _scores(scenario: Scenario, reward: float) -> Metrics:
     return metrics
 
 
-def _lengths(scenario: Scenario, record: StepRecord) -> Metrics:
+def length_metrics(scenario: Scenario, record: StepRecord) -> Metrics:
+    """Lengths of responses and prompts in tokens, over all trajectories of the step."""
     responses: IntArray = np.concatenate([batch.response_tokens for batch in record.batches])
     prompts: IntArray = np.concatenate([batch.prompt_tokens for batch in record.batches])
     w = scenario.workload
@@ -183,18 +239,20 @@ def _lengths(scenario: Scenario, record: StepRecord) -> Metrics:
     return metrics
 
 
-def _times(scenario: Scenario, record: StepRecord) -> Metrics:
-    """Timers in seconds, milliseconds a token, and verl's throughput with the denominator of mode and version."""
-    metrics: Metrics = {f"timing_s/{name}": seconds for name, seconds in record.seconds.items()}
+def time_metrics(scenario: Scenario, record: StepRecord, devices: int) -> Metrics:
+    """Timers in seconds, milliseconds a token, and verl's throughput, divided by this number of devices."""
+    bypassed = scenario.mode in _NO_BYPASS_TIMER and not scenario.trainer.recompute_old_log_prob
+    timers = {name: s for name, s in record.seconds.items() if not (bypassed and name == "old_log_prob")} | record.nested
+    metrics: Metrics = {f"timing_s/{TIMER_KEYS.get(name, name)}": seconds for name, seconds in timers.items()}
     metrics["timing_s/step"] = record.step_s
-    if record.testing_s is not None:
+    if record.testing_s is not None and scenario.mode != "fully_async":
         metrics["timing_s/testing"] = record.testing_s
     rounds = _rounds(scenario, record)
     for name in ("adv", "update_actor", "gen"):
         metrics[f"timing_per_token_ms/{name}"] = 1000.0 * sum(_seconds_per_token(name, batches) for batches in rounds)
     metrics["perf/total_num_tokens"] = record.tokens
     metrics["perf/time_per_step"] = record.step_s
-    metrics["perf/throughput"] = record.tokens / (record.step_s * throughput_devices(scenario))
+    metrics["perf/throughput"] = record.tokens / (record.step_s * devices)
     return metrics
 
 
@@ -206,10 +264,11 @@ def _seconds_per_token(name: str, batches: Sequence[MiniBatch]) -> float:
     return seconds / sum(b.tokens for b in batches)
 
 
-def _off_policy(record: StepRecord, staleness: IntArray) -> Metrics:
+def _off_policy(record: StepRecord) -> Metrics:
     """Versions within a trajectory, and versions between sampling and training, by its newest and its oldest token."""
-    worst = _joined(record, "first_version", record.step - 1)
-    metrics: Metrics = {"training/num_turns/mean": 2.0, "training/num_turns/max": 2, "training/num_turns/min": 2}
+    staleness = versions_behind(record, "last_version", record.step - 1)
+    worst = versions_behind(record, "first_version", record.step - 1)
+    metrics = turn_metrics("training/num_turns")
     for name, values in (
         ("trajectory_spans", worst - staleness + 1),
         ("trajectory_staleness", staleness),
@@ -220,4 +279,24 @@ def _off_policy(record: StepRecord, staleness: IntArray) -> Metrics:
         metrics[f"training/off_policy/{name}/min"] = int(values.min())
     if record.evicted:
         metrics["training/off_policy/evicted_samples"] = record.evicted
+    return metrics
+
+
+def _switching(record: StepRecord) -> Metrics:
+    """What step switching measured and decided (verl/trainer/ppo/v1/trainer_separate_async.py, `on_step_end`)."""
+    switch = record.switch
+    if switch is None:
+        return {}
+    metrics: Metrics = {
+        "separate_async/switch/threshold_ratio": switch.threshold_ratio,
+        "separate_async/switch/wait_samples": float(switch.wait_samples),
+        "separate_async/switch/idle": float(switch.idle),
+        "separate_async/decision/sampleable_count": float(switch.sampleable_count),
+        "separate_async/decision/remaining": float(switch.remaining),
+        "separate_async/decision/should_switch_to_rollout": float(switch.should_switch_to_rollout),
+    }
+    if switch.per_sample_s is not None:
+        metrics["separate_async/decision/per_sample_time_seconds"] = switch.per_sample_s
+    if switch.switch_cost_s is not None:
+        metrics["separate_async/decision/effective_switch_cost_seconds"] = switch.switch_cost_s
     return metrics

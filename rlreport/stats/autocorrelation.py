@@ -13,6 +13,8 @@ Array = NDArray[np.float64]
 
 #: Correlations are kept this far from one, where the effective sample size would vanish.
 _LARGEST_CORRELATION = 0.9999
+#: The bias correction of Geyer's sum divides by no less than this.
+_LEAST_KEPT = 0.5
 
 
 def autocorrelation(values: Array, max_lag: int | None = None) -> Array:
@@ -36,9 +38,10 @@ def autocorrelation(values: Array, max_lag: int | None = None) -> Array:
 def lag_one(values: Array, fitted: int = 1) -> float:
     """Correlation of neighbouring values, corrected for the bias that estimating the mean brings.
 
-    With a fitted mean the sample correlation r is too low by about (1 + 3r)/n (Marriott and Pope 1954; Kendall 1954, both
-    Biometrika 41); for the residuals of a fitted line by about (2 + 4r)/n (Shaman and Stine 1988, JASA 83). `fitted` counts
-    the fitted coefficients: 1 for the mean, 2 for a line, whose residuals must then be given. 0 for a constant series.
+    With a fitted mean the sample correlation r is too low by about (1 + 4r)/n: (1 + 3r)/n for the mean (Marriott and Pope
+    1954; Kendall 1954, both Biometrika 41), and r/n more because n - 1 products stand over n squares. For the residuals of
+    a fitted line it is (2 + 5r)/n (Shaman and Stine 1988, JASA 83, with the same addition). `fitted` counts the fitted
+    coefficients: 1 for the mean, 2 for a line, whose residuals must then be given. 0 for a constant series.
     """
     n = len(values)
     centred = values - values.mean()
@@ -46,7 +49,7 @@ def lag_one(values: Array, fitted: int = 1) -> float:
     if n < 2 or total <= _rounding(values) ** 2 * n:
         return 0.0
     r = float(centred[:-1] @ centred[1:]) / total
-    return r + (fitted + (fitted + 2) * r) / n
+    return r + (fitted + (fitted + 3) * r) / n
 
 
 def effective_size_lag_one(values: Array, fitted: int = 1) -> float:
@@ -62,18 +65,25 @@ def effective_size_geyer(values: Array) -> float:
 
     Sums of neighbouring pairs of autocorrelations, P_k = rho_2k + rho_2k+1, are taken while they are positive and made
     non-increasing; tau = -1 + 2 sum P_k; the effective size is n / tau. It needs no model of the dependence. At most n.
+
+    About a fitted mean each sample correlation is too low by about tau/n (Anderson 1971, The Statistical Analysis of Time
+    Series, 8.2); m pairs are a sum over 4m - 1 lags, both signs counted, so tau is divided by 1 - (4m - 1)/n, but never
+    more than doubled: beyond that the bias is no longer a small one.
     """
     n = len(values)
     if n < 4:
         return float(n)
     rho = autocorrelation(values)
+    if not bool(rho[1:].any()):
+        return float(n)
     pairs = rho[0 : 2 * (n // 2) : 2] + rho[1 : 2 * (n // 2) : 2]
-    negative = np.flatnonzero(pairs < 0)
-    positive = pairs[: int(negative[0])] if negative.size else pairs
+    ended = np.flatnonzero(pairs <= 0)
+    positive = pairs[: int(ended[0])] if ended.size else pairs
     if not positive.size:
         return float(n)
     tau = -1 + 2 * float(np.minimum.accumulate(positive).sum())
-    return n / max(tau, 1.0)
+    kept = max(1 - (4 * len(positive) - 1) / n, _LEAST_KEPT)
+    return n / max(tau / kept, 1.0)
 
 
 def effective_sample_size(values: Array, fitted: int = 1) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlreport.stats.autocorrelation import Array, effective_sample_size, variance_of_mean
-from rlreport.stats.student import half_width, t_quantile
+from rlreport.stats.student import half_width, t_quantile, two_sided_p
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,14 @@ class LogRatio:
         """The interval that holds the true ratio with the given confidence."""
         reach = _reach(half_width(confidence, self.degrees), self.error)
         return self.value / reach, self.value * reach
+
+    @property
+    def p_value(self) -> float:
+        """The chance of a ratio at least as far from 1, in either direction, when the true one is 1."""
+        distance = math.log(self.value)
+        if self.error == 0:
+            return float(distance == 0)
+        return two_sided_p(distance / self.error, self.degrees)
 
     def minimum_detectable(self, power: float = 0.8, level: float = 0.05) -> float:
         """The smallest true ratio above 1 that data of this spread would tell from 1 with the given power.

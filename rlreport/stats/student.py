@@ -1,4 +1,4 @@
-"""Student's t distribution at real-valued degrees of freedom. `scipy.special` is loaded when first used."""
+"""Student's t distribution at real-valued degrees of freedom, and chi-square. `scipy.special` is loaded when first used."""
 
 from __future__ import annotations
 
@@ -28,3 +28,10 @@ def two_sided_p(statistic: float, degrees: float) -> float:
 def half_width(confidence: float, degrees: float) -> float:
     """How many standard errors a two-sided interval of the given confidence reaches each way."""
     return t_quantile(0.5 + confidence / 2, degrees)
+
+
+def chi_square_quantile(probability: float, degrees: float) -> float:
+    """The value below which a chi-square variable lies with the given probability."""
+    from scipy.special import chdtri
+
+    return float(chdtri(degrees, 1 - probability))

@@ -47,3 +47,15 @@ def test_kinds_of_rows() -> None:
     assert not is_validation_only([*VALIDATE, *TRAIN])
     assert is_training(TRAIN)
     assert not is_training(["rollouter/validate_time", "fully_async/count/x"])
+
+
+def test_the_upcoming_attempt() -> None:
+    counter = AttemptCounter()
+    counter.announce()
+    assert counter.upcoming == 0
+    counter.count(1, TRAIN)
+    assert counter.upcoming == 0
+    counter.announce()
+    assert (counter.upcoming, counter.attempt) == (1, 0)
+    counter.count(1, TRAIN)
+    assert counter.upcoming == counter.attempt == 1

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from support.verl_logs import ERAS, Colours, Era, VerlLog, flat, metric_body, pr
 from rlreport.collectors import console, files
 from rlreport.collectors.base import SourceOptions
 from rlreport.collectors.console import ConsoleCollector
+from rlreport.collectors.files import read_head
+from rlreport.collectors.merge import merge_sources
 from rlreport.run.diagnostics import RlreportError
 from rlreport.run.raw import SourceTable
 
@@ -391,6 +394,172 @@ def test_where_the_chunks_end_does_not_matter(tmp_path: Path, monkeypatch: pytes
     assert pieces.sha256 == whole.sha256
     for name in ("tracebacks", "first_error", "progress", "elapsed_s", "resumed_from"):
         assert getattr(pieces.facts, name) == getattr(whole.facts, name), name
+
+
+HISTORY = "[FullyAsyncRollouter][RolloutResourceUtilization] raw active_count_history (timestamp, active_count, max_concurrent): "
+LONG_LINES = {"history": 31_200, "metrics": 30_000, "metrics of 1 MiB": 1 << 20, "metrics split": 150_000}
+
+
+def long_log(kind: str, pad: int) -> tuple[VerlLog, dict[str, float]]:
+    """A fully async log with one long line after `pad` bytes, and the values of its second step."""
+    log = VerlLog(actor="FullyAsyncTrainer").line("x" * pad).metrics(1, training_values(1))
+    values: dict[str, float] = {"timing_s/step": 9.5}
+    if kind == "history":
+        entries = [(1785407749.25 + second, 64 if second % 2 else 192, 256) for second in range(LONG_LINES[kind] // 26 + 1)]
+        log.line(f"{HISTORY}{entries}", "FullyAsyncRollouter", 9)
+        values["console/rollout_occupancy"] = 0.5
+    else:
+        while len(metric_body(2, values)) < LONG_LINES[kind]:
+            values |= {f"val-aux/source_{len(values) + index}/reward/mean@1": 0.5 + index for index in range(500)}
+    printed_values = {key: value for key, value in values.items() if not key.startswith("console/")}
+    if kind == "metrics split":
+        log.split_metrics(2, printed_values, [len(metric_body(2, printed_values)) - 9])
+    else:
+        log.metrics(2, printed_values)
+    values["console/param_sync_s"] = 7.25
+    log.line("[FullyAsyncTrainer] _fit_update_weights, timing_s/param_sync: 7.2500 seconds self.current_param_version: 2")
+    return log.metrics(3, training_values(3)).foreign(3), values
+
+
+@pytest.mark.parametrize("kind", LONG_LINES)
+def test_a_long_line_is_read_whole_wherever_a_chunk_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A chunk ends before the line, within its prefix, within it, at its end, and within what continues or follows it."""
+    chunk = 65_536
+    monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
+    monkeypatch.setattr(console, "_PREAMBLE_BYTES", 500)
+    data = long_log(kind, 0)[0].data
+    start = data.index(b"\n", data.index(b"step:1 ")) + 1
+    end = data.index(b"\n", start) + 1
+    assert end - start > LONG_LINES[kind] * 0.9
+    ends = [start + shift for shift in (-2, -1, 0, 1, 20, 50, 16_385)] + [end + shift for shift in range(-20, 100, 12)]
+    for boundary in ends if LONG_LINES[kind] < 1_000_000 else ends[1::4]:
+        log, values = long_log(kind, -boundary % chunk)
+        table = read(log, tmp_path)
+        merged: dict[str, float] = {}
+        for row in table.rows:
+            merged |= row.values if row.step == 2 else {}
+        assert merged == pytest.approx(values)
+        assert [row.values for row in table.rows if row.step == 3] == [training_values(3)]
+        assert [row.line for row in table.rows[:3]] == [2, 3 + (kind == "history"), 5 + (kind in ("history", "metrics split"))]
+        assert not any(row.truncated for row in table.rows)
+
+
+def test_nothing_is_read_twice_where_a_chunk_ends_between_two_hits_of_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A metric line, which needs a long look ahead, is glued to a line that is summed up and needs a short one."""
+    log = VerlLog(actor="FullyAsyncTrainer")
+    for version in range(1, 30):
+        log.raw(log.prefix() + "[FullyAsyncTrainer] Loop collection completed: 8/8 samples, total wait time: 2.50 seconds.")
+        log.metrics(version, training_values(version))
+        log.line(
+            "[FullyAsyncTrainer] _fit_update_weights, timing_s/param_sync: 1.0000 seconds "
+            f"self.current_param_version: {version}"
+        )
+    monkeypatch.setattr(files, "CHUNK_BYTES", 2000)
+    monkeypatch.setattr(console, "_PREAMBLE_BYTES", 500)
+    monkeypatch.setattr(console, "_LOOK_AHEAD", {"step": 3000})
+    monkeypatch.setattr(console, "_LOOK_AHEAD_OTHERS", 50)
+    rows = read(log, tmp_path).rows
+    waits = [row.values["console/queue_wait_s"] for row in rows if "console/queue_wait_s" in row.values]
+    assert waits == [2.5] * 29
+
+
+def test_many_hits_in_a_line_that_is_longer_than_what_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without line ends a buffer is cut within a line; what lies before the cut is not read again."""
+    text = "".join(metric_body(step, training_values(step)) + "x" * 700 + "(W pid=1) " for step in range(1, 400))
+    whole = read(text.encode(), tmp_path)
+    assert [row.step for row in whole.rows] == list(range(1, 400))
+    monkeypatch.setattr(files, "CHUNK_BYTES", 20_000)
+    monkeypatch.setattr(console, "_MAX_CARRY", 30_000)
+    monkeypatch.setattr(console, "_PREAMBLE_BYTES", 500)
+    monkeypatch.setattr(console, "_LOOK_AHEAD", {"dump": 2000, "traceback": 2000, "step": 2000})
+    assert [row.values for row in read(text.encode(), tmp_path).rows] == [training_values(step) for step in range(1, 400)]
+
+
+def test_sniffing_finds_a_mark_that_lies_across_two_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "CHUNK_BYTES", 100_000)
+    line = metric_body(1, {"actor/loss": 0.5, "timing_s/reward": 1.5})
+    for before in range(1, len(line), 3):
+        data = b"-" * (100_000 - before - 1) + b"\n" + line.encode() + b"\n"
+        (tmp_path / "x.log").write_bytes(data)
+        assert ConsoleCollector().sniff(tmp_path / "x.log", data[:65536]) is True
+
+
+def test_a_resumed_fully_async_run_keeps_the_first_numbers_of_the_checkpoint(tmp_path: Path) -> None:
+    """The launch syncs before it trains and names the checkpoint's version; the version after it is trained again."""
+
+    def version(log: VerlLog, number: int, sync_s: float, trained: bool = True) -> None:
+        log.line(f"{HISTORY}[(100.0, {number}, 10), (101.0, 0, 10)]", "FullyAsyncRollouter", 9)
+        log.line(
+            f"[FullyAsyncTrainer] _fit_update_weights, timing_s/param_sync: {sync_s:.4f} seconds "
+            f"self.current_param_version: {number}"
+        )
+        if trained:
+            log.metrics(number, training_values(number, seed=int(sync_s)))
+            log.line("[FullyAsyncTrainer] global_steps: 9 local_trigger_step: 1 trigger_parameter_sync_step: 1 10:11:12.1")
+
+    log = VerlLog(actor="FullyAsyncTrainer")
+    for number in (1, 2, 3):
+        version(log, number, 1.0)
+    log.line("[FullyAsyncTrainer] Loop collection completed: 8/8 samples, total wait time: 5.00 seconds. mq_len: 3")
+    log.line("[FullyAsyncTrainer] Setting global step to 9, current_param_version to 2")
+    version(log, 2, 2.0, trained=False)
+    log.metrics(2, {"val-core/a/acc/mean@1": 0.5})
+    for number in (3, 4):
+        version(log, number, 2.0)
+    raw = merge_sources([read(log, tmp_path)])
+    assert raw.frame["console/param_sync_s"].to_dict() == {1: 1.0, 2: 1.0, 3: 2.0, 4: 2.0}
+    assert raw.frame["console/rollout_occupancy"].to_dict() == {1: 0.1, 2: 0.2, 3: 0.3, 4: 0.4}
+    assert "console/queue_wait_s" not in raw.frame.columns
+    assert raw.frame["val-core/a/acc/mean@1"].dropna().to_dict() == {2: 0.5}
+    assert [notice.code for notice in raw.notices] == ["RR243"]
+
+
+@pytest.mark.parametrize("form", ["CR LF", "byte order mark", "NUL bytes", "NUL bytes first", "all of them"])
+@pytest.mark.parametrize("era", ERAS)
+def test_what_other_systems_do_to_a_text(tmp_path: Path, form: str, era: Era) -> None:
+    log = VerlLog(era=era).config_dump(small_config())
+    for step in range(1, 6):
+        log.metrics(step, training_values(step)).bar(step, 9, 60 * step).foreign(2, seed=step)
+    plain, data = read(log, tmp_path), log.data
+    if form in ("NUL bytes", "all of them"):
+        data = re.sub(rb"\n([^\n]*step:\d)", rb"\n\0\0\0\1", data).replace(b"INFO", b"\0\0INFO")
+    if form in ("CR LF", "all of them"):
+        data = data.replace(b"\n", b"\r\n")
+    if form in ("NUL bytes first", "all of them"):
+        data = b"\0" * 100_000 + b"\n" + data
+    if form in ("byte order mark", "all of them"):
+        data = b"\xef\xbb\xbf" + data
+    path = tmp_path / "other.log"
+    path.write_bytes(data)
+    assert ConsoleCollector().sniff(path, read_head(path)) is True
+    table = ConsoleCollector().read(path, SourceOptions("run/console.log"))
+    assert [(row.step, row.values, row.truncated) for row in table.rows] == [
+        (row.step, row.values, row.truncated) for row in plain.rows
+    ]
+    assert {key: found.value for key, found in table.config.items()} == {
+        key: found.value for key, found in plain.config.items()
+    }
+    assert [notice.code for notice in table.notices] == [notice.code for notice in plain.notices]
+    assert (table.facts.progress, table.facts.elapsed_s) == (plain.facts.progress, plain.facts.elapsed_s)
+
+
+def test_a_number_that_nul_bytes_follow_may_have_been_longer(tmp_path: Path) -> None:
+    data = metric_body(1, training_values(1)).encode() + b"\0\0\n" + metric_body(2, training_values(2)).encode() + b"\n"
+    first, second = read(data, tmp_path).rows
+    assert first.truncated
+    assert first.values == {key: value for key, value in training_values(1).items() if key != "perf/throughput"}
+    assert (second.truncated, second.values) == (False, training_values(2))
+
+
+def test_a_byte_order_mark_before_the_first_metric_line(tmp_path: Path) -> None:
+    data = b"\xef\xbb\xbf" + metric_body(1, training_values(1)).encode() + b"\r\n"
+    assert [(row.step, row.values) for row in read(data, tmp_path).rows] == [(1, training_values(1))]
 
 
 def test_gzip_is_transparent(tmp_path: Path) -> None:

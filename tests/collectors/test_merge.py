@@ -250,6 +250,26 @@ def test_numbers_beside_metric_lines_are_no_training() -> None:
     assert raw.restarts == ()
 
 
+def test_a_resumed_job_that_syncs_before_it_trains_changes_nothing_of_the_checkpoints_version() -> None:
+    first = table("1.log", [*steps(1, 2, 3), (2, {"console/param_sync_s": 1.0}), (3, {"console/param_sync_s": 2.0})])
+    rows: Rows = [
+        (2, {"val-core/a/acc/mean@1": 0.5}),
+        *[(step, {"timing_s/step": 50.0 + step}) for step in (3, 4)],
+        (2, {"console/param_sync_s": 9.0, "console/generated_samples": 0.0}),
+        (3, {"console/param_sync_s": 3.0}),
+    ]
+    for sources in (
+        [first, table("2.log", rows)],
+        [table("1.log", [*((row.step, row.values) for row in first.rows), *rows], attempts=[0] * 5 + [1] * 5)],
+    ):
+        raw = merge_sources(sources)
+        assert column(raw, "console/param_sync_s") == {2: 1.0, 3: 3.0}
+        assert "console/generated_samples" not in raw.frame.columns
+        assert column(raw, "val-core/a/acc/mean@1") == {2: 0.5}
+        assert column(raw, "timing_s/step") == {1: 11.1234, 2: 12.1234, 3: 53.0, 4: 54.0}
+        assert set(notices(raw)) <= {"RR243", "RR248"}
+
+
 def error_of(raw: RawRun) -> tuple[str, str, str, str | None]:
     with pytest.raises(RlreportError) as caught:
         require_steps(raw)

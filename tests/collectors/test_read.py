@@ -1,7 +1,13 @@
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
 import json
+import lzma
 import os
+import tarfile
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -96,7 +102,7 @@ def test_everything_that_cannot_be_read_is_told_at_once(tmp_path: Path) -> None:
         ("RR205", "nothing"),
     ]
     assert all(diagnostic.hint for diagnostic in diagnostics)
-    assert "1 other file" in str(diagnostics[4].hint)
+    assert "1 file of no known format" in str(diagnostics[4].hint)
     assert "no files" in str(diagnostics[5].hint)
 
 
@@ -132,4 +138,98 @@ def test_notices_of_a_folder(tmp_path: Path) -> None:
     assert [(notice.code, notice.message) for notice in table.notices] == [
         ("RR237", f"4 files left out, of no known format: {', '.join(f'{tmp_path.name}/{name}.bin' for name in 'abc')}"),
         ("RR237", f"1 file left out, empty: {tmp_path.name}/empty.log"),
+    ]
+
+
+def packed(data: bytes) -> dict[str, bytes]:
+    """A log under the names of what it is packed with; bytes of zstd and lz4 are written by hand (RFC 8878, frame format)."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("console.log", data)
+    tarred = io.BytesIO()
+    with tarfile.open(fileobj=tarred, mode="w:gz") as tar:
+        member = tarfile.TarInfo("console.log")
+        member.size = 3
+        tar.addfile(member, io.BytesIO(b"abc"))
+    return {
+        "zstd": b"\x28\xb5\x2f\xfd\x20\x03\x19\x00\x00abc",
+        "bzip2": bz2.compress(data),
+        "xz": lzma.compress(data),
+        "lz4": b"\x04\x22\x4d\x18\x64\x40\xa7" + bytes(20),
+        "a zip archive": buffer.getvalue(),
+        "a tar archive": tarred.getvalue(),
+    }
+
+
+@pytest.mark.parametrize("kind", ["zstd", "bzip2", "xz", "lz4", "a zip archive", "a tar archive"])
+def test_what_is_packed_in_a_way_that_is_not_read_says_so(tmp_path: Path, kind: str) -> None:
+    data = VerlLog().metrics(1, training_values(1)).data
+    path = tmp_path / "console.log.x"
+    path.write_bytes(packed(data)[kind])
+    for form in (None, "verl-console"):
+        (diagnostic,) = refused(path, form=form)
+        assert diagnostic.code == "RR204"
+        assert kind in diagnostic.message
+        assert diagnostic.message.endswith("which is not read")
+        assert "first" in str(diagnostic.hint)
+    (diagnostic,) = refused(tmp_path)
+    assert diagnostic.code == "RR205"
+    assert f"1 file {'compressed with ' if 'archive' not in kind else ''}{kind}, which is not read" in str(diagnostic.hint)
+
+
+def test_a_log_that_begins_like_something_packed_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "console.log"
+    path.write_bytes(b"BZh is how it begins\n" + VerlLog().metrics(1, training_values(1)).data)
+    assert [len(table.rows) for table in read(path)] == [1]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["console.log", "metrics.jsonl", "table.csv", "console.log.gz"])
+def test_utf_16_text_says_so(tmp_path: Path, encoding: str, name: str) -> None:
+    texts = {
+        "metrics.jsonl": '{"step": 1, "data": {"actor/loss": 0.5}}\n' * 9,
+        "table.csv": "step,time.step_s\n" + "1,2.5\n" * 9,
+    }
+    data = texts.get(name, VerlLog().metrics(1, training_values(1)).text).encode(encoding)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    (diagnostic,) = refused(path)
+    assert diagnostic.code == "RR204"
+    assert "UTF-16" in diagnostic.message
+    assert "UTF-8" in str(diagnostic.hint)
+
+
+@pytest.mark.parametrize("form", [None, "verl-console"])
+def test_a_gzip_file_without_text(tmp_path: Path, form: str | None) -> None:
+    whole = gzip.compress(b"")
+    path = tmp_path / "console.log.gz"
+    path.write_bytes(whole)
+    (diagnostic,) = refused(path, form=form)
+    assert (diagnostic.code, diagnostic.message) == ("RR203", "the compressed file is empty")
+    for size in (1, 2, 5, 12, len(whole) - 1):
+        path.write_bytes(gzip.compress(b"some text of a log")[: min(size, 12)])
+        (diagnostic,) = refused(path, form=form)
+        assert diagnostic.code == "RR209"
+        assert diagnostic.message.startswith("the compressed file is cut or damaged: it holds no text")
+    path.write_bytes(b"\x1f\x8bnothing of gzip")
+    (diagnostic,) = refused(path, form=form)
+    assert diagnostic.code == "RR209"
+
+
+def test_notices_of_a_folder_tell_why_files_are_left_out(tmp_path: Path) -> None:
+    console(tmp_path / "x.log")
+    (tmp_path / "a.bin").write_bytes(b"\1\2")
+    (tmp_path / "old.log.xz").write_bytes(lzma.compress(b"text"))
+    (tmp_path / "older.log.xz").write_bytes(lzma.compress(b"text"))
+    (tmp_path / "windows.log").write_bytes("step:1 - a/b:1\n".encode("utf-16"))
+    (tmp_path / "nothing.log.gz").write_bytes(gzip.compress(b""))
+    (tmp_path / "part.log.gz").write_bytes(gzip.compress(b"")[:5])
+    (tmp_path / "empty.log").write_text("")
+    (table,) = read(tmp_path, root=tmp_path)
+    assert [(notice.code, notice.message) for notice in table.notices] == [
+        ("RR237", "1 file left out, of no known format: a.bin"),
+        ("RR237", "2 files left out, compressed with xz, which is not read: old.log.xz, older.log.xz"),
+        ("RR237", "1 file left out, cut: part.log.gz"),
+        ("RR237", "1 file left out, UTF-16 text, which is not read: windows.log"),
+        ("RR237", "2 files left out, empty: nothing.log.gz, empty.log"),
     ]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from support.verl_logs import VerlLog
 from tensorboardX import SummaryWriter
 from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.proto.summary_pb2 import Summary
@@ -13,6 +14,8 @@ from tensorboardX.proto.tensor_shape_pb2 import TensorShapeProto
 from tensorboardX.record_writer import RecordWriter
 
 from rlreport.collectors.base import SourceOptions
+from rlreport.collectors.merge import merge_sources
+from rlreport.collectors.read import read_sources
 from rlreport.collectors.tensorboard import TensorboardCollector, raw_key
 from rlreport.run.diagnostics import RlreportError
 from rlreport.run.raw import SourceTable
@@ -105,6 +108,83 @@ def test_a_file_that_is_still_written(tmp_path: Path) -> None:
     table = read(path)
     assert [row.step for row in table.rows] == [0, 1, 2, 3]
     assert codes(table) == ["RR233"]
+
+
+def verl_step(step: int, **more: float) -> list[Event]:
+    """One record a tag, in the order in which verl logs them; what only some steps have comes first."""
+    tags = {**more, "critic/score/mean": 0.5, "actor/loss": 0.25, "timing_s/step": 40.0 + step, "perf/throughput": 9.0}
+    return [scalar(step, START + 50 * step, **{tag: value}) for tag, value in tags.items()]
+
+
+def cut_steps(table: SourceTable) -> list[int]:
+    return [row.step for row in table.rows if row.truncated]
+
+
+@pytest.mark.parametrize("written", [1, 2, 3])
+@pytest.mark.parametrize("within", [False, True], ids=["between records", "within a record"])
+def test_a_step_of_which_a_killed_writer_wrote_a_part_is_cut(tmp_path: Path, written: int, within: bool) -> None:
+    whole = [event for step in range(4) for event in verl_step(step)]
+    path = write(tmp_path / "events.out.tfevents.1.h", [*whole, *verl_step(4)[: written + within]])
+    if within:
+        path.write_bytes(path.read_bytes()[:-5])
+    table = read(path)
+    assert cut_steps(table) == [4]
+    assert len(table.rows[-1].values) == written
+    told = [notice for notice in table.notices if notice.code == "RR221"]
+    assert [notice.message for notice in told] == [
+        f"the file ends within step 4: {written} of the 4 usual values are there"
+    ]
+
+
+def test_steps_that_end_whole_are_not_cut(tmp_path: Path) -> None:
+    validation = {"val-core/a/acc/mean@1": 0.5}
+    first = [scalar(0, START, **validation), *verl_step(1, **{"perf/first": 1.0}), *verl_step(2, **validation)]
+    last = verl_step(4)
+    for number, events in enumerate(
+        [
+            first,
+            [*first, *verl_step(3)],
+            [*first, *verl_step(3), scalar(2, START + 500, **{"rollouter/validate_time": 3.0})],
+            [*first, *verl_step(3), scalar(4, START + 500, **validation)],
+            [*first, *verl_step(3), last[0], last[1], last[3]],  # a value is left out, the later ones are there
+            [scalar(0, START, **validation), *verl_step(1)[:2]],
+            [*verl_step(1), *verl_step(2)[:2]],  # one step says little of what is usual
+        ]
+    ):
+        table = read(write(tmp_path / str(number) / "events.out.tfevents.1.h", events))
+        assert cut_steps(table) == []
+        assert codes(table) == []
+
+
+def test_each_file_of_a_folder_may_end_within_a_step(tmp_path: Path) -> None:
+    first = [event for step in range(1, 5) for event in verl_step(step)][:-2]
+    second = [event for step in range(3, 7) for event in verl_step(step)]
+    for event in second:
+        event.wall_time += 1000
+    write(tmp_path / "events.out.tfevents.1.h", first)
+    write(tmp_path / "events.out.tfevents.2.h", second)
+    table = read(tmp_path)
+    assert [(row.step, row.attempt) for row in table.rows if row.truncated] == [(4, 0)]
+    raw = merge_sources([table])
+    assert raw.partial_steps == {}  # it was trained again
+    assert raw.frame.loc[4].to_dict()["perf/throughput"] == 9.0
+
+
+def test_a_step_that_no_source_holds_whole(tmp_path: Path) -> None:
+    """The process dies while it logs: the console line is cut, and so is what the event file holds of the step."""
+    log = VerlLog(actor=None)
+    for step in range(1, 4):
+        log.metrics(step, {"actor/loss": 0.25, "timing_s/step": 40.0 + step})
+    log.raw("step:4 - actor/loss:0.25 - timing_s/ste")
+    log.write(tmp_path / "console.log")
+    events = [event for step in range(1, 5) for event in verl_step(step)]
+    for written, partial in ((2, {4: "tb ends within it"}), (4, {})):
+        write(tmp_path / "tb" / "events.out.tfevents.1.h", events[: 12 + written])
+        raw = merge_sources(read_sources([(tmp_path / "tb", None, {}), (tmp_path / "console.log", None, {})], tmp_path))
+        assert raw.partial_steps == partial
+        assert ("RR244" in {notice.code for notice in raw.notices}) is not bool(partial)
+        assert ("RR249" in {notice.code for notice in raw.notices}) is bool(partial)
+        assert raw.frame.index.tolist() == [1, 2, 3, 4]
 
 
 def test_damaged_records_are_left_out(tmp_path: Path) -> None:

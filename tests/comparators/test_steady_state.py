@@ -11,7 +11,7 @@ from support.made_runs import SEMANTICS, make_run
 from support.made_series import autoregressive
 
 from rlreport.comparators.results import SteadyState
-from rlreport.comparators.steady_state import common_window, find_steady_state
+from rlreport.comparators.steady_state import common_window, common_windows, find_steady_state
 from rlreport.run.model import Run
 
 NAN = float("nan")
@@ -137,6 +137,21 @@ def test_a_restart_and_the_unusual_steps_after_it_are_left_out() -> None:
     details = {e.step: e.detail for e in state.excluded}
     assert details[30] == "first step after the run was resumed"
     assert details[31].startswith("warm-up after a restart: ")
+
+
+def test_a_longer_transient_after_a_restart_is_left_out_up_to_the_next_one() -> None:
+    course = np.ones(200)
+    course[99:179] = 1 + 0.3 * np.exp(-np.arange(80) / 8)  # faster again over some 20 steps after the restart at 100
+    run = noisy_run(200, course=course, restarts=(100, 180))
+    state = find_steady_state(run)
+    left_out = [step for step, reason in reasons(state).items() if reason == "restart"]
+    assert left_out[0] == 100
+    assert left_out[-1] == 180
+    assert 110 <= left_out[-2] <= 140
+    assert left_out[:-1] == list(range(100, left_out[-2] + 1))
+    details = {e.step: e.detail for e in state.excluded}
+    assert details[108].startswith("warm-up after a restart: −")
+    assert state.steady_class == "flat"
 
 
 def test_a_slow_start_of_a_few_steps_is_warm_up() -> None:
@@ -310,6 +325,16 @@ def test_steps_missing_from_the_log_count_as_ordinary_ones_in_the_alignment() ->
     first, second = pair_window(many, few)
     assert first.first_step == 21
     assert (second.first_step, second.last_step) == (11, 30)
+
+
+def test_several_runs_share_one_window() -> None:
+    runs = [noisy_run(n, seed=n, columns=prompts(n, each)) for n, each in ((60, 64), (80, 64), (25, 128))]
+    found = common_windows(runs, [find_steady_state(run) for run in runs])
+    assert [(one.first_step, one.last_step) for one in found] == [(3, 50), (3, 50), (2, 25)]
+    assert "equal step numbers are other samples and other parameter versions" in found[0].notices[-1].message
+    alike = [noisy_run(n, seed=n, columns=prompts(n, 64)) for n in (60, 50, 40)]
+    found = common_windows(alike, [find_steady_state(run) for run in alike])
+    assert {(one.first_step, one.last_step) for one in found} == {(2, 40)}
 
 
 def test_unknown_batches_are_aligned_by_step_and_told() -> None:

@@ -53,9 +53,23 @@ def test_dynamic_scheduling_generates_on_trainer_devices() -> None:
 
 
 def test_switches_are_summed_and_absent_ones_are_no_zero() -> None:
-    columns = _columns({1: timed_row(switch_wait=1.0, switch_to_trainer=2.0), 2: timed_row()}, "separate_async")
+    columns = _columns({1: timed_row(switch_to_rollout=1.0, switch_to_trainer=2.0), 2: timed_row()}, "separate_async")
     assert columns["time.switch_s"].loc[1] == 3.0
     assert pd.isna(columns["time.switch_s"].loc[2])
+
+
+def test_what_lent_devices_generate_is_neither_waiting_nor_a_switch() -> None:
+    columns = _columns({1: timed_row(switch_wait=11.0, switch_to_trainer=2.0)}, "separate_async")
+    assert columns["time.generate_s"].tolist() == [11.0]
+    assert columns["time.wait_s"].tolist() == [30.0]
+    assert columns["time.switch_s"].tolist() == [2.0]
+
+
+def test_times_by_token_are_left_raw_for_the_reason_of_each_mode() -> None:
+    why = {mode: entry.why for entry in LEFT_RAW if entry.pattern == "timing_per_token_ms/*" for mode in entry.modes}
+    assert set(why) == {"separate_async", "fully_async"}
+    assert "sum" in why["separate_async"]
+    assert "smallest" in why["fully_async"]
 
 
 def test_old_names_of_timers() -> None:

@@ -97,6 +97,25 @@ def test_tokens_tell_a_cycle_from_a_mini_batch() -> None:
     assert meaning.semantics.throughput_denominator == "Trainer devices only"
 
 
+def test_a_step_of_a_run_that_lends_its_devices_holds_generation() -> None:
+    lending = _decide({1: timed_row(devices=12, switch_wait=5.0)}, SEPARATE_CONFIG)
+    assert {"time.wait_s", "time.generate_s"} <= set(lending.semantics.contains)
+    assert lending.semantics.wait_is == "timing_s/gen: the Trainer waits for samples"
+    alone = _decide({1: timed_row(devices=12)}, SEPARATE_CONFIG)
+    assert "time.generate_s" not in alone.semantics.contains
+
+
+def test_generation_of_lent_devices_is_no_untimed_part_of_a_step() -> None:
+    """Steps differ by what their lent devices generate; a checkpoint of 5 s outside of the step would else not be seen."""
+    rows = {}
+    for step in range(1, 11):
+        rows[step] = timed_row(100.0 + 9.0 * (step % 3), devices=12, switch_wait=9.0 * (step % 3))
+        if step % 5 == 0:
+            rows[step]["timing_s/save_checkpoint"] = 5.0
+    meaning = _decide(rows, SEPARATE_CONFIG)
+    assert "time.checkpoint_s" in meaning.semantics.excludes
+
+
 def test_an_open_question_stays_open() -> None:
     row = timed_row(devices=8)
     del row["perf/throughput"], row["perf/total_num_tokens"]

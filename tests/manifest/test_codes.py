@@ -39,6 +39,11 @@ def swap(old: str, new: str) -> str:
     return VALID.replace(old, new)
 
 
+def rule(text: str) -> str:
+    """A valid manifest with one rule in its report."""
+    return report(f"rules: [{{{text}}}]")
+
+
 LOG = "logs/r48/console.log"
 
 CASES = (
@@ -57,7 +62,7 @@ CASES = (
     Case("RR109", "§- version: 1\n", "expected a mapping at the top of the manifest, found a list", "version, title, runs"),
     Case("RR109", "§just words\n", "found 'just words'"),
     Case("RR110", run(f"{{sources: [{LOG}], §lable: x}}"), "run 'r48': unknown key 'lable'", "did you mean 'label'?"),
-    Case("RR110", VALID + "§paths: {}\n", "unknown key 'paths'", "the keys are: version, title, runs, reports"),
+    Case("RR110", VALID + "§paths: {}\n", "unknown key 'paths'", "the keys are: version, title, runs, reports, as_of"),
     Case(
         "RR110", report("decision: {status: proposed, §date_: x}"), "report 'study': decision: unknown key 'date_'", "'date'"
     ),
@@ -134,6 +139,7 @@ CASES = (
         "id:",
     ),
     Case("RR115", run("{§sources: []}"), "run 'r48': 'sources' is empty; at least one source"),
+    Case("RR115", report("primary: §[]"), "'primary' is empty; at least one metric", "remove the key"),
     Case("RR115", VALID[: VALID.index("reports")] + "§reports: []\n", "'reports' is empty; at least one report"),
     Case("RR116", swap("version: 1", "version: §2"), "version 2 is not supported", "'version: 1'"),
     Case("RR116", swap("version: 1", "version: §'1'"), "version '1' is not supported"),
@@ -198,6 +204,33 @@ CASES = (
     Case("RR129", run("{sources: [§logs/../../x.log]}"), "leaves the manifest's folder"),
     Case("RR129", run("{sources: [{path: §/etc/hostname}]}"), "'/etc/hostname' is an absolute path", "--allow-outside"),
     Case("RR129", report("narrative: §../notes.md"), "report 'study': the narrative '../notes.md' leaves"),
+    Case("RR113", report("preset: §closed"), "expected one of strict, exploratory, found 'closed'"),
+    Case("RR113", report("primary: [§speed]"), "expected one of throughput, reward, accuracy, response_length"),
+    Case("RR113", rule("knob: a.b, rule: §fixed"), "rules[0].rule: expected one of pinned, free, derived, found 'fixed'"),
+    Case("RR113", VALID + "knobs: [{key: a.b, class: §works}]\n", "knobs[0].class: expected one of resources", "'work'"),
+    Case("RR112", rule("knob: a.b, rule: pinned, value: §{c: 1}"), "rules[0].value: expected a scalar or a list of scalars"),
+    Case("RR112", report("rules: [§a.b]"), "rules[0]: expected a mapping with knob, rule and what the rule needs"),
+    Case("RR114", VALID + "as_of: §22.8.2026\n", "as_of: '22.8.2026' is not a date", "2026-08-22"),
+    Case("RR133", report("rules: [§{knob: a.b, rule: derived}]"), "a derived rule needs an expression", "expression: data"),
+    Case("RR133", rule("knob: a.b, rule: free, value: §1"), "'value' belongs to a pinned rule, and this one is free"),
+    Case(
+        "RR133", rule("knob: a.b, rule: pinned, expression: §c.d"), "'expression' belongs to a derived rule", "rule: derived"
+    ),
+    Case("RR133", rule("knob: a.b, rule: free, level: §warn"), "a free rule cannot be violated", "remove it"),
+    Case(
+        "RR134",
+        rule("knob: a.b, rule: derived, expression: §c.d +"),
+        "a number or a name is expected before the end",
+        "sqrt",
+    ),
+    Case("RR134", rule("knob: a.b, rule: derived, expression: §exec(c)"), "there is no function 'exec'", "+ - * /"),
+    Case("RR134", rule("knob: a.b, rule: derived, expression: §a.b == c"), "'a.b == c' has two sides", "right side only"),
+    Case(
+        "RR135",
+        VALID + "knobs: [{key: a.b, class: work}, {key: §a.b, class: sync}]\n",
+        "'a.b' is given a class twice, first on line 11",
+        "remove",
+    ),
     Case(
         "RR130", run("{sources: [§logs/r48/consle.log]}"), "'logs/r48/consle.log' does not exist", f"did you mean '{LOG}'?"
     ),
@@ -210,6 +243,15 @@ WARNINGS = (
         VALID.replace("  r48:", "  §r9: {sources: [logs/r32]}\n  r48:"),
         "run 'r9': no report uses this run",
         "or remove",
+    ),
+    Case(
+        "RR132",
+        swap("kind: ab", "kind: profile")
+        .replace("    variants: [r32]\n", "    §rules: []\n")
+        .replace("baseline: r48", "baseline: r32")
+        .replace("{sources: [logs/r48/console.log]}", "{sources: [logs/r48/console.log], group: g}")
+        .replace("{sources: [logs/r32/console.log]}", "{sources: [logs/r32/console.log], group: g}"),
+        "'rules' is not read: a profile compares nothing",
     ),
     Case("RR132", report("§knob: a.b"), "report 'study': 'knob' is not read: only a sweep", "remove it"),
     Case(

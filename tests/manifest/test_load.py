@@ -10,7 +10,9 @@ from support.manifest_files import VALID, load_text, make_folder, place_of, prob
 
 from rlreport.manifest import Decision, ManifestSource, Waiver, Window, load_manifest
 from rlreport.run.diagnostics import Location, RlreportError
+from rlreport.run.knobs import KnobRow
 from rlreport.run.model import RunDeclaration
+from rlreport.run.rules import ChangePolicy, Rule
 
 #: The manifest of the design document, with the run that its report compares.
 FULL = """\
@@ -94,6 +96,57 @@ def test_every_field_arrives(folder: Path) -> None:
     assert report.decision == Decision("accepted", "the team", datetime.date(2026, 8, 30), "cheaper")
     assert report.knob is None
     assert report.location == Location(str(folder / "experiments.yaml"), 18, 9)
+
+
+RULES = """\
+as_of: 2026-08-22
+preset: strict
+knobs:
+  - {key: my.prefetch, class: work, label: prefetched batches}
+  - {key: other.**, class: identity}
+rules:
+  - {knob: data.seed, rule: free}
+  - {knob: rollout.n, rule: pinned, value: null, level: warn}
+"""
+
+
+def test_rules_of_the_manifest_stand_before_those_of_a_report(folder: Path) -> None:
+    own = """\
+    rules:
+      - {knob: rollout.n, rule: pinned}
+      - {knob: optim.lr, rule: derived, expression: 1e-6 * sqrt(data.train_batch_size / 256), reason: scaling}
+    primary: [reward, throughput, reward]
+    waive: [{knob: data.shuffle, reason: same order, expires: 2026-08-21}]
+"""
+    manifest = load_text(folder, VALID + own + RULES)
+    assert manifest.knobs == (KnobRow("my.prefetch", "work", "prefetched batches"), KnobRow("other.**", "identity", ""))
+    (report,) = manifest.reports
+    assert report.policy == ChangePolicy(
+        rules=(
+            Rule("data.seed", "free"),
+            Rule("rollout.n", "pinned", "warn", has_value=True, value=None),
+            Rule("rollout.n", "pinned"),
+            Rule("optim.lr", "derived", expression="1e-6 * sqrt(data.train_batch_size / 256)", reason="scaling"),
+        ),
+        preset="strict",
+        waivers=(Waiver("data.shuffle", "same order", datetime.date(2026, 8, 21)),),
+        as_of=datetime.date(2026, 8, 22),
+    )
+    assert report.primary == ("reward", "throughput")
+
+
+def test_the_other_runs_of_a_group_are_found(folder: Path) -> None:
+    runs = "  r49: {sources: [logs/r48], group: g}\n  r47: {sources: [logs/r32], group: g}\n  r33: {sources: [logs/r32]}\n"
+    text = VALID.replace("runs:\n", f"runs:\n{runs}").replace("console.log]}\n  r32", "console.log], group: g}\n  r32")
+    manifest = load_text(folder, text)
+    assert manifest.with_replicates(manifest.reports[0].run_ids) == ("r48", "r32", "r49", "r47")
+    assert manifest.with_replicates(["r33", "r33"]) == ("r33",)
+
+
+def test_a_report_has_its_own_preset_and_throughput_is_primary(folder: Path) -> None:
+    manifest = load_text(folder, VALID + "    preset: exploratory\n" + RULES)
+    assert (manifest.reports[0].preset, manifest.reports[0].primary) == ("exploratory", ("throughput",))
+    assert load_text(folder, VALID).reports[0].policy == ChangePolicy()
 
 
 def test_the_narrative_is_read_and_the_manifest_identified(folder: Path) -> None:

@@ -41,6 +41,15 @@ reports:
     question: Are the Rollouters over-provisioned?
     narrative: notes/qwen3-30b.md
     decision: {status: proposed}
+    preset: exploratory
+    primary: [throughput, reward]
+    rules:
+      - {knob: rollout.temperature, rule: pinned, value: 1.0}
+      - {knob: optim.lr, rule: derived, expression: 1e-6 * sqrt(data.train_batch_size / 256), level: warn, reason: scaling}
+as_of: 2026-08-22
+preset: strict
+knobs: [{key: my.prefetch, class: work, label: prefetched batches}]
+rules: [{knob: data.seed, rule: free}]
 """
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -146,6 +155,12 @@ def test_the_example_of_the_design_is_valid() -> None:
         ("reward: 0.02", "reward: 2%", "$.reports[0].margins.reward: type"),
         ("expires: 2026-12-31", "expires: soon", "$.reports[0].waive[0].expires: pattern"),
         ('reason: "a label"', 'reason: ""', "$.reports[0].waive[0].reason: pattern"),
+        ("preset: strict", "preset: closed", "$.preset: enum"),
+        ("as_of: 2026-08-22", "as_of: today", "$.as_of: pattern"),
+        ("class: work", "class: works", "$.knobs[0].class: enum"),
+        ("rule: free", "rule: open", "$.rules[0].rule: enum"),
+        ("level: warn", "level: fatal", "$.reports[0].rules[1].level: enum"),
+        ("primary: [throughput,", "primary: [speed,", "$.reports[0].primary[0]: enum"),
         ("status: proposed", "by: me", "$.reports[0].decision: required status"),
         ("variants: [r32]", "variants: r32", "$.reports[0].variants: type"),
     ],
@@ -166,6 +181,8 @@ def test_schema_and_model_refuse_the_same(old: str, new: str, violation: str) ->
         ("hybrid_replicas: 0-7", "hybrid_replicas: '0-3, 8'"),
         ("config: {trainer.nnodes: 2}", "config: {a: {b: [1, x, null]}, c: null}"),
         ("from: auto", "from: 10"),
+        ("value: 1.0", "value: [1, x]"),
+        ("value: 1.0", "value: null"),
         ("format: rl-insight", "columns: {a: step, b: time.step_s}"),
     ],
 )
@@ -190,9 +207,11 @@ def test_every_field_is_described_in_model_and_schema() -> None:
     assert sorted(models) == [
         "DecisionShape",
         "DevicesShape",
+        "KnobShape",
         "ManifestShape",
         "MarginsShape",
         "ReportShape",
+        "RuleShape",
         "RunShape",
         "SourceShape",
         "WaiveShape",

@@ -10,6 +10,7 @@ from support.made_projects import write_pair
 
 from rlreport.manifest import load_manifest
 from rlreport.pipeline.build import build
+from rlreport.plotters import fonts
 
 
 def built(
@@ -87,9 +88,10 @@ def test_what_an_earlier_build_drew_is_gone(tmp_path: Path) -> None:
     assert not stale.exists()
 
 
-def test_a_label_that_no_font_has_is_told_on_the_page(tmp_path: Path) -> None:
+def test_a_label_that_no_font_has_is_told_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fonts, "_can_draw", lambda cluster: ord(cluster[0]) < 0x2E80)
     manifest = write_pair(tmp_path)
-    manifest.write_text(manifest.read_text("utf-8").replace("label: run b", 'label: "run \\U00012000"'), "utf-8")
+    manifest.write_text(manifest.read_text("utf-8").replace("label: run b", 'label: "run 变体"'), "utf-8")
     built(manifest, tmp_path / "o", ("md",))
     text = (tmp_path / "o" / "pair" / "report.md").read_text("utf-8")
-    assert "no installed font has" in text[text.index("## What could be wrong") :]
+    assert "No installed font has" in text[text.index("## What could be wrong") :]

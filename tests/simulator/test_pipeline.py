@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
+from support.mode_scenarios import MODES, mode_scenario
 from support.tiny_scenarios import noisy, tiny, tiny_sync
 
 from rlreport.simulator.pipeline import run_pipeline
@@ -131,10 +134,15 @@ def test_samples_older_than_the_threshold_are_dropped_and_replaced() -> None:
 
 
 VARIED = [
-    noisy(),
+    *(mode_scenario(name) for name in MODES),
     noisy(seed=5, sync__warmup_batches=2.5, rollout__poll_interval_s=0),
     noisy(seed=6, rollout__decode_tokens_per_s=1.5),
-    noisy(mode="sync", cluster__rollout_nodes=0, cluster__trainer_nodes=3),
+    noisy(seed=7, rollout__bundle=2),
+    noisy(seed=8, hybrid__validates=True, hybrid__to_rollout_s=2, hybrid__to_trainer_s=1),
+    mode_scenario("switch", seed=9, rollout__decode_tokens_per_s=3, hybrid__validates=True),
+    mode_scenario("colocate_async", seed=10, sync__warmup_batches=2, hybrid__to_trainer_s=1),
+    mode_scenario("fully_async", seed=11, fully_async__partial_rollout=False),
+    mode_scenario("fully_async", seed=12, fully_async__staleness_threshold=0, hybrid__validates=True),
 ]
 
 
@@ -153,6 +161,9 @@ def test_every_token_that_goes_in_comes_out(scenario: Scenario) -> None:
 def test_busy_and_idle_are_wall_time_times_devices(scenario: Scenario) -> None:
     simulation = run_pipeline(scenario)
     sides = {"trainer": scenario.trainer_devices, "rollout": scenario.rollout_devices}
+    for lane in simulation.lanes:
+        assert (lane.spans[0].start_s, lane.spans[-1].end_s) == (0.0, simulation.end_s)
+        assert all(before.end_s == after.start_s for before, after in pairwise(lane.spans))
     for side, devices in sides.items():
         found = device_seconds(simulation.lanes, side, [(0.0, simulation.end_s)])  # type: ignore[arg-type]
         assert found.devices == devices
@@ -161,8 +172,47 @@ def test_busy_and_idle_are_wall_time_times_devices(scenario: Scenario) -> None:
 
 @pytest.mark.parametrize("scenario", VARIED)
 def test_the_timers_of_a_step_add_up_to_the_step(scenario: Scenario) -> None:
+    outside = ("save_checkpoint",) if scenario.mode in ("one_step_off", "fully_async") else ()
     for record in run_pipeline(scenario).steps:
-        assert sum(record.seconds.values()) == pytest.approx(record.step_s, rel=1e-9)
+        inside = sum(seconds for timer, seconds in record.seconds.items() if timer not in outside)
+        assert inside == pytest.approx(record.step_s, rel=1e-9)
+
+
+@pytest.mark.parametrize("scenario", VARIED)
+def test_what_happened_is_in_order_of_time(scenario: Scenario) -> None:
+    simulation = run_pipeline(scenario)
+    for before, after in pairwise(simulation.steps):
+        assert before.begin_s <= before.end_s <= before.logged_s <= after.begin_s
+    for record in simulation.steps:
+        for batch in record.batches:
+            assert (batch.submitted_s < batch.finished_s).all()
+            assert (batch.finished_s <= batch.taken_s).all()
+            assert (batch.first_version >= 0).all()
+            assert (batch.first_version <= batch.last_version).all()
+            assert record.begin_s <= batch.taken_s <= record.end_s
+    versions = [sync.version for sync in simulation.syncs]
+    assert versions == sorted(set(versions))
+    assert len(simulation.validations) == sum(record.testing_s is not None for record in simulation.steps) + 1
+
+
+@pytest.mark.parametrize("scenario", VARIED)
+def test_no_replica_runs_more_than_it_may(scenario: Scenario) -> None:
+    for sample in run_pipeline(scenario).gauges:
+        assert len(sample.running) == scenario.replicas + (scenario.hybrid_replicas if scenario.hybrid.enable_switch else 0)
+        assert max(sample.running) <= scenario.rollout.max_sequences
+
+
+def test_bundles_of_equal_responses_change_nothing() -> None:
+    scenario = {"workload__samples_per_prompt": 4, "rollout__half_rate_sequences": 3, "sync__warmup_batches": 1}
+    one, four = (run_pipeline(tiny(**scenario, rollout__bundle=bundle)) for bundle in (1, 4))
+    assert [record.step_s for record in one.steps] == pytest.approx([record.step_s for record in four.steps])
+
+
+@pytest.mark.parametrize("name", sorted(MODES))
+def test_the_same_scenario_happens_twice_the_same(name: str) -> None:
+    first, second = (run_pipeline(mode_scenario(name)) for _ in range(2))
+    assert [record.seconds for record in first.steps] == [record.seconds for record in second.steps]
+    assert [lane.spans for lane in first.lanes] == [lane.spans for lane in second.lanes]
 
 
 def test_more_rollouters_do_not_speed_up_a_trainer_bound_run() -> None:

@@ -4,10 +4,16 @@ import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rlreport.simulator.decoding import DecodingClock
 from rlreport.simulator.replica import Replica, decode_rates
 from rlreport.simulator.scenario import RolloutSpeed
 from rlreport.simulator.spans import Lane
-from rlreport.simulator.workload import PromptGroup, Trajectory
+from rlreport.simulator.workload import PromptGroup, trajectories
+
+
+def group_of(number: int, tokens: int, prompt_tokens: int) -> PromptGroup:
+    """A prompt with one response."""
+    return PromptGroup(number, prompt_tokens, 0, 0.0, [tokens], [-1], [-1], [0.0], 1)
 
 
 class Bench:
@@ -17,14 +23,16 @@ class Bench:
         self.env = simpy.Environment()
         self.ended: dict[int, float] = {}
         self.lane = Lane("replica", "rollout", 1)
-        self.replica = Replica(self.env, self.lane, RolloutSpeed.model_validate(speed), "quota", lambda: None, self._end)
+        self.speed = RolloutSpeed.model_validate(speed)
+        clock = DecodingClock(self.env, self._end)
+        self.replica = Replica(clock, self.lane, self.speed, "quota", lambda: None)
 
     def _end(self, group: PromptGroup) -> None:
         self.ended[group.number] = self.env.now
 
     def enqueue(self, lengths: list[int], prompt_tokens: int = 10) -> list[PromptGroup]:
-        groups = [PromptGroup(number, prompt_tokens, 0, [n], [-1], [-1], 1) for number, n in enumerate(lengths)]
-        self.replica.enqueue([Trajectory(group, 0, group.response_tokens[0]) for group in groups])
+        groups = [group_of(number, n, prompt_tokens) for number, n in enumerate(lengths)]
+        self.replica.enqueue([bundle for group in groups for bundle in trajectories(group, 1)])
         return groups
 
     def at(self, seconds: float, action: str, *arguments: float) -> None:
@@ -83,7 +91,7 @@ def test_the_noise_factor_changes_the_rate_from_then_on() -> None:
 
 def test_the_lane_works_while_anything_runs_and_idles_else() -> None:
     bench = Bench(decode_tokens_per_s=10)
-    bench.at(3, "enqueue", [Trajectory(PromptGroup(0, 10, 0, [100], [-1], [-1], 1), 0, 100)])  # type: ignore[arg-type]
+    bench.at(3, "enqueue", trajectories(group_of(0, 100, 10), 1))  # type: ignore[arg-type]
     bench.run()
     bench.lane.close(20.0)
     assert [(s.state, s.cause, s.start_s, s.end_s) for s in bench.lane.spans] == [
@@ -91,6 +99,47 @@ def test_the_lane_works_while_anything_runs_and_idles_else() -> None:
         ("generate", None, 3, 13.0),
         ("idle", "quota", 13.0, 20.0),
     ]
+
+
+def test_an_idle_replica_says_why_it_idles_from_then_on() -> None:
+    bench = Bench(decode_tokens_per_s=10)
+    bench.enqueue([100])
+    bench.at(4, "set_idle_cause", "long_tail")  # type: ignore[arg-type]
+    bench.at(15, "set_idle_cause", "quota")  # type: ignore[arg-type]
+    bench.run()
+    bench.lane.close(20.0)
+    assert [(s.state, s.cause, s.start_s, s.end_s) for s in bench.lane.spans] == [
+        ("generate", None, 0.0, 10.0),
+        ("idle", "long_tail", 10.0, 15),
+        ("idle", "quota", 15, 20.0),
+    ]
+
+
+def test_an_evacuated_sequence_goes_on_elsewhere_from_where_it_was() -> None:
+    # At 4 s, 40 of 100 tokens are there. Elsewhere they are read again (40 / 50 of a token's time), then 60 tokens follow.
+    # The other sequence had not begun: it has nothing to read, and decodes its 100 tokens behind the first.
+    bench = Bench(decode_tokens_per_s=10, max_sequences=1, prefill_speedup=50)
+    bench.enqueue([100, 100], prompt_tokens=0)
+    other = Replica(bench.replica._clock, Lane("other", "rollout", 1), bench.speed, "quota", lambda: None)
+    move = bench.env.timeout(4.0)
+    move.callbacks.append(lambda _: other.enqueue(bench.replica.evacuate()))
+    ended = bench.run()
+    assert abs(ended[0] - (4 + (60 + 40 / 50) / 10)) < 1e-9
+    assert abs(ended[1] - (ended[0] + 10.0)) < 1e-9
+    assert bench.replica.in_flight == 0
+
+
+def test_a_bundle_decodes_at_the_rate_of_all_its_sequences() -> None:
+    # Two bundles of two: four sequences at 10 / (1 + 3/3) = 5 tokens/s until the first, 40 tokens, ends at 8 s; then two at
+    # 10 / (1 + 1/3) = 7.5: the other has 60 - 40 = 20 tokens left.
+    bench = Bench(decode_tokens_per_s=10, half_rate_sequences=3, bundle=2, max_sequences=4)
+    group = PromptGroup(0, 0, 0, 0.0, [70, 30, 50, 50], [-1] * 4, [-1] * 4, [0.0] * 4, 2)
+    bundles = trajectories(group, 2)
+    assert [(bundle.indices, bundle.tokens) for bundle in bundles] == [((1, 2), 40.0), ((3, 0), 60.0)]
+    bench.replica.enqueue(bundles)
+    assert (bench.replica.running_sequences, bench.replica.waiting_sequences) == (4, 0)
+    bench.run()
+    assert group.finished_at == [8 + 20 / 7.5, 8.0, 8.0, 8 + 20 / 7.5]
 
 
 def test_the_sum_of_all_rates_grows_towards_single_times_half() -> None:

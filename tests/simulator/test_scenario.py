@@ -33,6 +33,10 @@ def test_derived_counts() -> None:
     scenario = tiny(cluster__devices_per_node=4, cluster__rollout_nodes=3, rollout__devices_per_replica=2)
     assert (scenario.trainer_devices, scenario.rollout_devices, scenario.total_devices) == (4, 12, 16)
     assert (scenario.replicas, scenario.updates_per_step) == (6, 2)
+    assert scenario.hybrid_replicas == 0
+    assert (scenario.rounds_per_step, tiny(mode="one_step_off").rounds_per_step) == (2, 1)
+    helped = tiny(cluster__devices_per_node=4, rollout__devices_per_replica=2, hybrid__validates=True)
+    assert (helped.replicas, helped.hybrid_replicas) == (2, 2)
     sync = tiny_sync(cluster__devices_per_node=4)
     assert (sync.trainer_devices, sync.rollout_devices, sync.total_devices, sync.replicas) == (8, 0, 8, 8)
 
@@ -47,7 +51,21 @@ def test_derived_counts() -> None:
         ({"trainer__model_parallel_devices": 2}, "multiple of trainer.model_parallel_devices"),
         ({"framework__version": "2026-07-07"}, "2026-07-08 or later"),
         ({"trainer__update_fixed_s": -1}, "greater than or equal to 0"),
-        ({"mode": "fully_async"}, "'sync' or 'separate_async'"),
+        ({"mode": "half_async"}, "'one_step_off' or 'fully_async'"),
+        ({"mode": "colocate_async"}, "must be 0"),
+        ({"mode": "one_step_off", "cluster__rollout_nodes": 0}, "rollout_nodes above 0"),
+        ({"mode": "fully_async"}, "prompts_per_step must be 4 in fully_async"),
+        ({"hybrid__enable_switch": True, "mode": "one_step_off"}, "belongs to separate_async"),
+        ({"hybrid__validates": True, "mode": "one_step_off"}, "separate_async and fully_async"),
+        (
+            {
+                "hybrid__validates": True,
+                "rollout__devices_per_replica": 2,
+                "cluster__rollout_nodes": 2,
+            },
+            "with hybrid engines",
+        ),
+        ({"rollout__bundle": 2}, "divide workload.samples_per_prompt"),
         ({"defects": ["dented"]}, "'glued'"),
         ({"steps": 0}, "greater than 0"),
     ],
@@ -55,3 +73,14 @@ def test_derived_counts() -> None:
 def test_what_verl_would_refuse_is_refused(changes: dict[str, Any], part: str) -> None:
     with pytest.raises(ValidationError, match=part):
         tiny(**changes)
+
+
+def test_the_quota_of_fully_async_follows_verls_formulas() -> None:
+    # Two replicas of 16 prompts; 1 prompt x 1 x 4 rounds, half as many more: int(4 x 1.5) = 6 bound them.
+    scenario = tiny(
+        mode="fully_async", workload__prompts_per_step=4, cluster__rollout_nodes=2, fully_async__staleness_threshold=0.5
+    )
+    quota = scenario.quota
+    assert (quota.required_samples, quota.max_required_samples, quota.max_queue_size) == (1, 6, 6)
+    assert (quota.max_concurrent_samples, quota.total_train_steps) == (6, 3)
+    assert scenario.rounds_per_step == 4

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
 from support.made_series import autoregressive, balanced
 
-from rlreport.stats.means import difference_of_means, mean_of_independent, mean_of_series
+from rlreport.stats.means import difference_of_means, mean_about_line, mean_of_independent, mean_of_series
 
 
 def test_independent_values_give_the_textbook_interval() -> None:
@@ -34,3 +36,18 @@ def test_a_series_counts_by_its_effective_size() -> None:
 def test_equal_constants_differ_by_nothing() -> None:
     still = mean_of_series(np.full(10, 0.5))
     assert difference_of_means(still, still).interval() == (0.0, 0.0)
+
+
+def test_a_mean_about_a_line_has_the_error_of_a_regression() -> None:
+    rng = np.random.default_rng(4)
+    values = np.linspace(0, 50, 40) + balanced(rng, 40)
+    found = mean_about_line(values)
+    # with the places centred the intercept of the least-squares line is the mean
+    design = np.column_stack([np.ones(40), np.arange(40) - 19.5])
+    _, squares, *_ = np.linalg.lstsq(design, values, rcond=None)
+    assert found.value == pytest.approx(values.mean())
+    assert found.error == pytest.approx(math.sqrt(float(squares[0]) / 38 / 40))
+    assert found.degrees == 38
+    assert mean_of_series(values).error > 10 * found.error
+    with pytest.raises(ValueError, match="four values"):
+        mean_about_line(values[:3])

@@ -1,0 +1,294 @@
+"""Reading the elements of one large JSON array, or of JSON lines, in bounded memory.
+
+A file is one of: a bare array (its closing bracket may be missing, as the Chrome format allows), an object one of whose
+keys holds the array, or one object a line. Each piece of a few megabytes is split into its elements (`splitting`), which
+are decoded one by one into typed structures whose unknown fields are skipped. That is as fast as decoding a piece as a
+whole (measured: 170 MB/s of processor time for torch profiles), needs less memory, and confines damage to the element
+that has it: broken ones are repaired or counted, and where a bracket or a quote is missing, reading goes on at the next
+text that looks like the gap between two elements.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Generic, Literal, TypeVar
+
+import msgspec
+
+from rlreport.collectors.files import ChunkReader
+from rlreport.collectors.spans.splitting import Split, repair, split_objects
+
+T = TypeVar("T")
+
+Layout = Literal["array", "object", "lines", "none"]
+
+#: An element larger than this is damage: a quote or a bracket is missing.
+MAX_ELEMENT_BYTES = 16 << 20
+#: The array of an object must begin within this many bytes, and what follows it is kept up to as many.
+MAX_HEAD_BYTES = 16 << 20
+#: Elements that are handed on at once, at most.
+_BATCH = 20_000
+
+_BLANK = re.compile(rb"(?:\xef\xbb\xbf)?[\s\0]*")
+_GAP = re.compile(rb"\}[\s,]*\{\s*\"")
+_LONGEST_SEPARATOR = 64
+_OPEN_BRACE = 0x7B
+#: A rest of this size is looked at again after a stray bracket even where it holds no gap.
+_SMALL_BYTES = 4096
+_FILLING = b" \t\r\n,\0"
+#: What follows the bracket that closes the array.
+_AFTER_ARRAY: dict[Layout, re.Pattern[bytes]] = {
+    "array": re.compile(rb"[\s\0]*\Z"),
+    "object": re.compile(rb"\s*(?:,\s*\"|\}|\Z)"),
+    "lines": re.compile(rb"(?!)"),
+    "none": re.compile(rb"(?!)"),
+}
+_DECODE_ERRORS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+
+
+class JsonStream(Generic[T]):
+    """Decodes the elements of a file in order, in batches.
+
+    After `batches` has been used up: `layout` is what the file was; `head` and `tail` are the object's text around the
+    array; `unreadable` counts elements that cannot be decoded, `first_unreadable` is the byte position of the first one
+    in the decompressed text; `repaired` counts those that could be decoded after a repair; `unfinished` says that the
+    file ends within an element, or before its array is closed. `salvaged` counts elements that are used in part.
+
+    Args:
+        reader: the file.
+        types: the structure of an element, and simpler ones to try where it does not fit.
+        keys: names under which an object may hold the array.
+        line_types: the structures of a line, where they differ from `types`.
+        max_element_bytes: size above which an element is taken for damage.
+        salvage: what can be made of the text of a broken element, None where nothing can.
+    """
+
+    def __init__(
+        self,
+        reader: ChunkReader,
+        types: Sequence[type[T]],
+        keys: Sequence[str] = (),
+        line_types: Sequence[type[T]] | None = None,
+        max_element_bytes: int = MAX_ELEMENT_BYTES,
+        salvage: Callable[[bytes], T | None] | None = None,
+    ) -> None:
+        self.layout: Layout = "none"
+        self.head = b""
+        self.tail = b""
+        self.unreadable = 0
+        self.first_unreadable: int | None = None
+        self.repaired = 0
+        self.salvaged = 0
+        self.unfinished = False
+        self._reader = reader
+        self._types = {"lines": line_types or types}
+        self._default_types = types
+        names = b"|".join(re.escape(key).encode() for key in keys)
+        self._key = re.compile(rb'"(?:' + names + rb')"\s*:\s*\[') if keys else None
+        self._max_element_bytes = max_element_bytes
+        self._salvage = salvage
+        self._decoders: list[msgspec.json.Decoder[T]] = []
+        self._separator = b""
+        self._buffer = b""
+        self._offset = 0
+        self._started = False
+        self._ended = False
+
+    def batches(self) -> Iterator[list[T]]:
+        """Yield the elements of each piece of the file. Raises OSError when the file cannot be read."""
+        for piece in self._reader.chunks():
+            self._buffer = self._buffer + piece if self._buffer else piece
+            if not self._started:
+                self._start(final=False)
+            yield from self._take(final=False)
+        if not self._started:
+            self._start(final=True)
+        yield from self._take(final=True)
+        self.unfinished = self.unfinished or (self.layout == "object" and not self._ended)
+
+    def _start(self, final: bool) -> None:
+        """Find out the layout and where the elements begin; waits for more of the file where that is not clear yet."""
+        begin = _BLANK.match(self._buffer).end()  # type: ignore[union-attr]  # an empty match is a match
+        if begin == len(self._buffer) and not final and begin < MAX_HEAD_BYTES:
+            return
+        self._started = True
+        first = self._buffer[begin : begin + 1]
+        if first == b"[":
+            self.layout = "array"
+            begin += 1
+        elif first == b"{":
+            found = None if self._key is None else self._key.search(self._buffer, begin, begin + MAX_HEAD_BYTES)
+            if self._is_lines(begin):
+                self.layout = "lines"
+            elif found is not None:
+                self.layout = "object"
+                self.head = self._buffer[begin : found.end()]
+                begin = found.end()
+            elif not final and len(self._buffer) < MAX_HEAD_BYTES:
+                self._started = False
+                return
+            else:
+                self.layout = "lines"
+        else:
+            self._ended = True
+            self._buffer = b""
+            return
+        self._drop(begin)
+        types = self._types.get(self.layout, self._default_types)
+        self._decoders = [msgspec.json.Decoder(kind) for kind in types]
+
+    def _is_lines(self, begin: int) -> bool:
+        """Whether the first line is a whole object and another one follows."""
+        end = self._buffer.find(b"\n", begin)
+        if end < 0 or self._buffer[end + 1 :].lstrip()[:1] != b"{":
+            return False
+        line = self._buffer[begin:end]
+        split = split_objects(line)
+        return len(split.starts) == 1 and split.starts[0] == 0 and not line[split.ends[0] :].strip(_FILLING)
+
+    def _take(self, final: bool) -> Iterator[list[T]]:
+        """Decode what the buffer holds; keeps what must wait for more of the file."""
+        if not self._started:
+            return
+        again = True
+        while again and self._buffer and not self._ended:
+            again = yield from self._decode_whole(final)
+        if self._ended and self._buffer:
+            room = MAX_HEAD_BYTES - len(self.tail)
+            self.tail += self._buffer[:room]
+            self._drop(len(self._buffer))
+
+    def _decode_whole(self, final: bool) -> Generator[list[T], None, bool]:
+        """Decode those elements of the buffer that are whole; returns whether the rest should be looked at again at once."""
+        split = split_objects(self._buffer)
+        self._learn_separator(split)
+        for first in range(0, len(split.starts), _BATCH):
+            batch: list[T] = []
+            starts, ends = split.starts[first : first + _BATCH].tolist(), split.ends[first : first + _BATCH].tolist()
+            for start, end in zip(starts, ends, strict=True):
+                element = self._decode_one(self._buffer[start:end])
+                if element is not None:
+                    batch.append(element)
+                elif self._find_gap(start, end) is None:
+                    if self._buffer[start] == _OPEN_BRACE:
+                        batch += self._give_up(start, end)
+                else:
+                    yield batch
+                    self._drop(start)
+                    return (yield from self._recover())
+            yield batch
+        if split.closed is not None:
+            return (yield from self._close(split.closed, final))
+        rest = self._buffer[split.consumed :]
+        self._drop(split.consumed)
+        if len(rest) > self._max_element_bytes or (final and rest.strip(_FILLING)):
+            if self._find_gap(0, len(rest)) is not None:
+                return (yield from self._recover())
+            if final:
+                self.unfinished = True
+                yield self._rescue(rest)
+            else:
+                yield self._give_up(0, len(rest))
+            self._drop(len(rest))
+        elif final:
+            self._drop(len(rest))
+        return False
+
+    def _close(self, at: int, final: bool) -> Generator[list[T], None, bool]:
+        """End the array at a closing bracket; where it is likely to be another bracket, go on behind it."""
+        if not final and not self._buffer[at + 1 :].strip(_FILLING):
+            self._drop(at)
+            return False
+        after = _AFTER_ARRAY[self.layout].match(self._buffer, at + 1) is not None
+        broken = self.unreadable > 0 and self._salvage is None and _GAP.search(self._buffer, at) is not None
+        if self._buffer[at : at + 1] == b"]" and after and not broken:
+            self._drop(at + 1)
+            self._ended = True
+            return False
+        self._count_unreadable(at)
+        if self._salvage is not None:
+            yield self._rescue(self._buffer[at + 1 :])
+            self._drop(len(self._buffer))
+            return False
+        start = self._buffer.find(b"{", at)
+        self._drop(start if start >= 0 else len(self._buffer))
+        recovered = yield from self._recover()
+        return recovered or 0 < len(self._buffer) < _SMALL_BYTES
+
+    def _recover(self) -> Generator[list[T], None, bool]:
+        """Decode the buffer's elements up to its last gap between two, found by the text of the gaps alone.
+
+        Returns:
+            Whether the rest should be looked at again: it holds no gap.
+        """
+        start = 0
+        batch: list[T] = []
+        while (gap := self._find_gap(start, len(self._buffer))) is not None:
+            element = self._decode_one(self._buffer[start : gap[0]])
+            batch += self._give_up(start, gap[0]) if element is None else [element]
+            start = gap[1]
+            if len(batch) >= _BATCH:
+                yield batch
+                batch = []
+        yield batch
+        self._drop(start)
+        return start > 0
+
+    def _find_gap(self, start: int, end: int) -> tuple[int, int] | None:
+        """The next gap between two elements: where the one ends and the other begins; None when there is none.
+
+        Elements that can be salvaged have such gaps within; then there is none to be found.
+        """
+        if self._salvage is not None:
+            return None
+        if self._separator:
+            found = self._buffer.find(self._separator, start + 1, end)
+            return (found + 1, found + len(self._separator) - 1) if found >= 0 else None
+        match = _GAP.search(self._buffer, start + 1, end)
+        return (match.start() + 1, self._buffer.index(b"{", match.start())) if match else None
+
+    def _learn_separator(self, split: Split) -> None:
+        if self._separator or len(split.starts) < 2:
+            return
+        gap = self._buffer[split.ends[0] : split.starts[1]]
+        comma = gap.strip(b" \t\r\n")
+        if len(gap) <= _LONGEST_SEPARATOR and (comma == b"," or (not comma and b"\n" in gap)):
+            self._separator = b"}" + gap + b"{"
+
+    def _decode_one(self, element: bytes) -> T | None:
+        for decoder in self._decoders:
+            try:
+                return decoder.decode(element)
+            except _DECODE_ERRORS:
+                continue
+        repaired = repair(element)
+        for decoder in self._decoders:
+            try:
+                value = decoder.decode(repaired)
+            except _DECODE_ERRORS:
+                continue
+            self.repaired += 1
+            return value
+        return None
+
+    def _give_up(self, start: int, end: int) -> list[T]:
+        """Count a broken element; what can be salvaged of it."""
+        self._count_unreadable(start)
+        return self._rescue(self._buffer[start:end])
+
+    def _rescue(self, element: bytes) -> list[T]:
+        value = None if self._salvage is None else self._salvage(element)
+        if value is None:
+            return []
+        self.salvaged += 1
+        return [value]
+
+    def _count_unreadable(self, at: int) -> None:
+        self.unreadable += 1
+        if self.first_unreadable is None:
+            self.first_unreadable = self._offset + at
+
+    def _drop(self, count: int) -> None:
+        self._buffer = self._buffer[count:]
+        self._offset += count

@@ -1,0 +1,117 @@
+"""What a rule reads of one run: its results, and where a timeline exists, the account of its device time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rlreport.comparators.analysis import Analysis, RunResult
+from rlreport.comparators.bubble_lead import QuotaCover, measure_quota
+from rlreport.comparators.bubble_results import WAITS_FOR_OTHER, DeviceAccount, Owner
+from rlreport.comparators.lead import Lead, measure_lead
+from rlreport.comparators.periodic import PeriodicBubble, find_periodic
+from rlreport.comparators.timeline import Timeline
+from rlreport.run.format import number
+from rlreport.run.metrics import METRICS
+from rlreport.run.model import SEPARATED_MODES, Run
+
+#: A wait below this share of the step means that the Trainer is the bottleneck; above the second it is worth acting on.
+TRAINER_BOUND_WAIT = 0.02
+WAIT_WORTH_ACTING = 0.10
+#: The Rollouters are always ahead when what waits is at least this share of what may wait. In simulations of separate async
+#: training with ever fewer Rollouters, 0.996 goes with 14 % of their time spent on waiting for the Trainer, 0.974 with 4 %.
+QUEUE_FULL = 0.985
+#: A share of a step, or of device time, from which on a finding is severe.
+SEVERE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One run of a report as rules see it. `timeline` is None where none was made: rules then read metrics alone."""
+
+    analysis: Analysis
+    run_id: str
+    timeline: Timeline | None = None
+    result: RunResult = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "result", self.analysis.runs[self.run_id])
+
+    @property
+    def run(self) -> Run:
+        """The run itself."""
+        return self.result.run
+
+    @property
+    def separated(self) -> bool:
+        """Whether the two sides have devices of their own, so that one can wait for the other."""
+        return self.run.mode in SEPARATED_MODES
+
+    @property
+    def account(self) -> DeviceAccount | None:
+        """Device time by side and cause, from spans only: from metrics it says no more than the time split."""
+        if self.timeline is None or self.timeline.window.basis != "spans":
+            return None
+        return self.timeline.window
+
+    @property
+    def wait_share(self) -> float | None:
+        """Share of step time in which the Trainer waits for samples; None where no timer tells it or both share devices."""
+        return self.result.time_split.fractions.get("time.wait_s") if self.separated else None
+
+    @property
+    def rollout_wait_share(self) -> float | None:
+        """Share of the Rollouters' device time in which they may not generate more (quota, full queue), from spans."""
+        account = self.account
+        return None if account is None or account.rollout is None else account.rollout.share(*WAITS_FOR_OTHER["rollout"])
+
+    @property
+    def lead(self) -> Lead:
+        """Finished mini-batches that wait for the Trainer."""
+        return measure_lead(self.run, self.result.steady_state)
+
+    @property
+    def quota(self) -> QuotaCover | None:
+        """What the Rollouters may generate ahead."""
+        return measure_quota(self.run)
+
+    @property
+    def periodic(self) -> tuple[PeriodicBubble, ...]:
+        """Bubbles with a period."""
+        return find_periodic(self.run) if self.timeline is None else self.timeline.periodic
+
+    @property
+    def queue_fill(self) -> float | None:
+        """The lead over the largest lead that the quota allows; None where one of them is unknown or none is allowed."""
+        quota, lead = self.quota, self.lead
+        if quota is None or quota.covered <= 0 or lead.mini_batches is None:
+            return None
+        return lead.mini_batches / quota.covered
+
+    def owner(self) -> Owner:
+        """The side that waits for the other one: what has to be known before devices are moved.
+
+        From spans, the side that waits in clearly more of its device time. Else the Trainer when it waits in a tenth of the
+        step or more and the Rollouters are not paused meanwhile; the Rollouters when the Trainer practically never waits and
+        the samples that are ready fill what the quota allows. "neither" when both are known to be busy.
+        """
+        if not self.separated:
+            return "neither"
+        if self.account is not None and self.timeline is not None and self.timeline.owner != "unknown":
+            return self.timeline.owner
+        wait = self.wait_share
+        if wait is None:
+            return "unknown"
+        if wait >= WAIT_WORTH_ACTING:
+            return "trainer"
+        if wait >= TRAINER_BOUND_WAIT:
+            return "neither"
+        fill = self.queue_fill
+        if fill is None:
+            return "unknown"
+        return "rollout" if fill >= QUEUE_FULL else "neither"
+
+    def seconds(self, phase: str) -> str:
+        """Mean seconds a step of a phase in words: "64.8 of 149 s (weight sync)"."""
+        split = self.result.time_split
+        total = "" if split.step_s is None else f" of {number(split.step_s)}"
+        return f"{number(split.seconds[phase])}{total} s ({METRICS[phase].label})"

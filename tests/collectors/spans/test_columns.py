@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from rlreport.collectors.spans import columns
+from rlreport.collectors.spans.columns import OTHER_NAME, Names, SpanColumns, clean_name, version_of
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *((0, 0), (7, 7), ("12", 12), (3.0, 3), (2**31 - 1, 2**31 - 1)),
+        *(
+            (None, -1),
+            (-1, -1),
+            (2**31, -1),
+            ("x", -1),
+            ("1.5", -1),
+            (1.5, -1),
+            (True, -1),
+            ("9" * 11, -1),
+            ("٣", -1),
+            (10**40, -1),
+        ),
+    ],
+)
+def test_a_version_is_a_whole_number_from_zero_on(value: object, expected: int) -> None:
+    assert version_of(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [(" a\x00b\n", "a b"), ("x" * 500, "x" * 200), ("", "(no name)"), (None, "(no name)"), (5, "5"), ("\u00e9", "\u00e9")],
+)
+def test_names_are_one_line_of_text(name: object, expected: str) -> None:
+    assert clean_name(name) == expected
+
+
+def test_names_beyond_the_limit_share_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "MAX_NAMES", 3)
+    names = Names()
+    codes = [names[f"n{number}"] for number in range(6)]
+    assert names.texts == ("n0", "n1", "n2", OTHER_NAME)
+    assert codes == [0, 1, 2, 3, 3, 3]
+    assert [names["n1"], names["n1 "], names["n9"]] == [1, 1, 3]
+
+
+def test_what_is_no_span_is_counted_by_reason() -> None:
+    spans = SpanColumns()
+    for start, duration in ((1, 5), (None, 5), (1, None), (1, -1), (1, 0), (5 * 10**18, 1), (3 * 10**18, 2 * 10**18)):
+        spans.add(0, "a", start, duration)
+    dropped = spans.dropped
+    assert (len(spans), dropped.untimed, dropped.negative, dropped.empty, dropped.impossible) == (1, 2, 1, 1, 2)
+
+
+def test_neighbours_are_joined_when_there_are_too_many() -> None:
+    spans = SpanColumns(limit=100)
+    for number in range(1000):
+        # Two tracks; a gap of 400 ns after every span, and of 50 ms after every hundredth.
+        spans.add(number % 2, "a", (number // 2) * 1000 + (number // 200) * 50_000_000, 600)
+    assert len(spans) <= 100
+    table = spans.arrays()
+    busy = {track: int((table.end_ns - table.start_ns)[table.track == track].sum()) for track in (0, 1)}
+    # Joined spans reach over the gaps of 400 ns and no further: five blocks of 100 spans, each 99 us and 600 ns at most.
+    assert busy[0] == busy[1]
+    assert 500 * 600 <= busy[0] <= 5 * 99_600
+    assert spans.joined + len(spans) == 1000
+    assert (spans.filled_ns, spans.left_out) == (1000, 0)
+
+
+def test_spans_of_other_names_tracks_and_versions_are_not_joined() -> None:
+    spans = SpanColumns(limit=20)
+    for number in range(30):
+        spans.add(number % 2, "ab"[number // 2 % 2], number * 1000, 1000, number // 4 % 2)
+    table = spans.arrays()
+    keys = set(zip(table.track.tolist(), table.name.tolist(), table.version.tolist(), strict=True))
+    assert keys == {(track, name, version) for track in (0, 1) for name in (0, 1) for version in (0, 1)}
+
+
+def test_where_joining_does_not_help_the_longest_spans_stay() -> None:
+    random_ = random.Random(1)
+    lengths = [random_.randint(1, 10**9) for _ in range(101)]
+    spans = SpanColumns(limit=100)
+    for number, length in enumerate(lengths):
+        spans.add(0, f"name {number}", number * 10**12, length)
+    kept = spans.arrays()
+    assert sorted((kept.end_ns - kept.start_ns).tolist(), reverse=True) == sorted(lengths, reverse=True)[:50]
+    assert (spans.left_out, spans.joined) == (51, 0)
