@@ -9,7 +9,8 @@ from pathlib import Path
 
 from rlreport.collectors.base import Collector
 from rlreport.collectors.files import read_head
-from rlreport.collectors.registry import collectors
+from rlreport.collectors.registry import BUILTIN, collectors
+from rlreport.collectors.unread import container_of
 
 MAX_DEPTH = 8
 MAX_FILES = 20_000
@@ -33,9 +34,13 @@ class Found:
 
 
 def detect(path: Path) -> Collector | None:
-    """The collector of a file or folder, None when no collector knows it. Raises OSError when it cannot be read."""
+    """The collector of a file or folder, None when no collector knows it. Raises OSError when it cannot be read.
+
+    A collector of a plugin may know archives and other compressions; the others would take the text within for their own.
+    """
     head = b"" if path.is_dir() else read_head(path)
-    return next((collector for collector in collectors() if collector.sniff(path, head)), None)
+    asked = [collector for collector in collectors() if collector not in BUILTIN] if container_of(head) else collectors()
+    return next((collector for collector in asked if collector.sniff(path, head)), None)
 
 
 def search(folder: Path, max_depth: int = MAX_DEPTH, max_files: int = MAX_FILES) -> Found:

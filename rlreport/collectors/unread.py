@@ -47,19 +47,20 @@ def why_unread(path: Path) -> Unread | None:
         raw = file.read(_HEAD_BYTES)
     if not raw:
         return Unread("RR203", "the source is empty", "empty", "was the run's output written elsewhere?")
-    if found := _container(raw):
+    if found := container_of(raw):
         return found
     text = raw
-    if raw.startswith(GZIP_MAGIC[: len(raw)]):
+    if raw.startswith(GZIP_MAGIC):
         if path.stat().st_size <= _SMALL_BYTES and (found := _without_text(path)):
             return found
         text = read_head(path, _HEAD_BYTES)
-        if found := _container(text):
+        if found := container_of(text):
             return found
     return _utf16(text)
 
 
-def _container(head: bytes) -> Unread | None:
+def container_of(head: bytes) -> Unread | None:
+    """The reason if a file (or what a gzip file holds) begins as a container that is not read. It may hold text as it is."""
     for magic, at, what, hint in CONTAINERS:
         if head.startswith(magic, at) and (magic != b"BZh" or head.startswith(_BZIP2_BLOCK, 4) or len(head) < 10):
             return Unread("RR204", f"the source is {what}, which is not read", f"{what}, which is not read", hint)

@@ -29,8 +29,8 @@ class Lead:
     """Finished mini-batches that wait for the Trainer, on average.
 
     From a queue: `low` and `high` are a 95 % interval, None below eight steps; from a gauge there is none. From staleness
-    they are bounds, and `mini_batches` is their middle: versions count whole weight syncs only. Everything is None where the data do not tell, and then
-    `source` says why.
+    they are bounds, and `mini_batches` is their middle: versions count whole weight syncs only. Everything is None where the
+    data do not tell, and then `source` says why.
     """
 
     mini_batches: float | None
@@ -113,7 +113,7 @@ def _from_staleness(run: Run, window: SteadyState) -> Lead | None:
     half = (updates[1] - 1) / 2
     middle = max(float(known.mean()) * updates[1] - half, 0.0)
     source = (
-        f"staleness times {updates[1]:g} updates a version, less half a version, since versions count whole syncs; the bounds "
-        "are that half to either side"
+        f"staleness times {updates[1]:g} updates a version, less half a version, since versions count whole syncs; the "
+        "bounds are that half to either side"
     )
     return Lead(middle, max(middle - half, 0.0), middle + half, "staleness", source)

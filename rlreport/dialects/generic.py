@@ -38,9 +38,10 @@ class GenericDialect:
         return any(str(key) in METRICS for key in raw.frame.columns)
 
     def interpret(self, raw: RawRun, declared: RunDeclaration) -> Run:
-        """Keep the columns that have canonical names; the others stay raw."""
+        """Keep the columns that have canonical names; the others stay raw. Without any, the framework is unknown."""
         config, notices = declared_config(raw, declared)
         columns = {str(key): raw.frame[key] for key in raw.frame.columns if str(key) in METRICS}
+        known = bool(columns) or declared.framework == self.name
         clock = wall_clock(raw)
         if clock is not None:
             columns.setdefault("clock.wall_s", clock)
@@ -51,7 +52,7 @@ class GenericDialect:
             origin["total"] = "trainer + rollout"
         planned = config.get("total_steps")
         status, reason = judge_status(raw, None if planned is None else as_count(plain_value(planned.value)))
-        if not columns:
+        if not self.recognises(raw):
             message = (
                 "no framework is recognised and no column has a canonical name; declare framework, or map columns to names "
                 "such as time.step_s and work.tokens"
@@ -61,7 +62,7 @@ class GenericDialect:
         return Run(
             run_id=declared.run_id,
             label=declared.label or declared.run_id,
-            framework=self.name,
+            framework=self.name if known else "unknown",
             framework_version=declared.framework_version,
             mode=mode,
             status=status,

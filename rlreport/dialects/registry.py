@@ -50,7 +50,7 @@ def interpret_run(raw: RawRun, declared: RunDeclaration, dialects: Sequence[Dial
         dialects: the dialects to choose from; None for plugins, then those that come with rlreport.
 
     Returns:
-        The run; with framework "generic" and mode unknown when no dialect recognises it.
+        The run. When no dialect recognises it its framework is "generic", without any canonical name "unknown".
 
     Raises:
         RlreportError: RR302 when the declared framework has no dialect.

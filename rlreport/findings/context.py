@@ -10,6 +10,7 @@ from rlreport.comparators.bubble_results import WAITS_FOR_OTHER, DeviceAccount, 
 from rlreport.comparators.lead import Lead, measure_lead
 from rlreport.comparators.periodic import PeriodicBubble, find_periodic
 from rlreport.comparators.timeline import Timeline
+from rlreport.comparators.window import column_array
 from rlreport.run.format import number
 from rlreport.run.metrics import METRICS
 from rlreport.run.model import SEPARATED_MODES, Run
@@ -80,12 +81,30 @@ class Context:
         return find_periodic(self.run) if self.timeline is None else self.timeline.periodic
 
     @property
+    def staleness(self) -> float | None:
+        """Mean staleness over the window in versions; None where it is not logged."""
+        import numpy as np
+
+        values = column_array(self.run, "staleness.mean")[self.run.steps.index.isin(self.result.steady_state.kept)]
+        known = values[np.isfinite(values)]
+        return float(known.mean()) if known.size else None
+
+    @property
     def queue_fill(self) -> float | None:
-        """The lead over the largest lead that the quota allows; None where one of them is unknown or none is allowed."""
+        """How much of what may be generated ahead is ready; None where that is unknown or nothing may be.
+
+        A counted queue over the largest one. Else, in separate async mode, staleness over the batches that are handed out
+        ahead: a response that ends before the next batch is handed out is as many versions old as there are such batches.
+        """
         quota, lead = self.quota, self.lead
-        if quota is None or quota.covered <= 0 or lead.mini_batches is None:
+        if quota is None or quota.covered <= 0:
             return None
-        return lead.mini_batches / quota.covered
+        if lead.basis in ("queue", "gauge") and lead.mini_batches is not None:
+            return lead.mini_batches / quota.covered
+        staleness = self.staleness
+        if self.run.mode != "separate_async" or staleness is None:
+            return None
+        return staleness / quota.quota
 
     def owner(self) -> Owner:
         """The side that waits for the other one: what has to be known before devices are moved.

@@ -89,9 +89,14 @@ def _trainer_pace(context: Context) -> str:
 def _excess_evidence(context: Context, share: float | None) -> str:
     if share is not None:
         return f"By the trace, the Rollouters may not generate more in {percent(share)} of their device time."
-    lead, quota = context.lead, context.quota
+    lead, quota, staleness = context.lead, context.quota, context.staleness
     told = ""
-    if lead.mini_batches is not None and quota is not None:
+    if quota is not None and lead.basis not in ("queue", "gauge") and staleness is not None:
+        told = (
+            f"Responses are {number(staleness)} versions old when they are trained, of {config_value(quota.quota)} that the "
+            "batches handed out ahead allow: they are ready as early as can be. "
+        )
+    elif quota is not None and lead.mini_batches is not None:
         told = (
             f"On average {number(lead.mini_batches)} mini-batches are ready when it asks, of "
             f"{config_value(quota.covered)} that may be generated ahead. "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rlreport import __version__
 from rlreport.comparators.analysis import Analysis
@@ -11,7 +11,7 @@ from rlreport.findings.model import Finding
 from rlreport.report.data import report_data
 from rlreport.report.data_series import ladder_data, sweep_data
 from rlreport.report.figure_data import roles
-from rlreport.report.model import Callout, Code, Narrative, Report, Section, Text
+from rlreport.report.model import Callout, Code, Figure, FindingBlock, Link, Narrative, Report, Section, Table, Text
 from rlreport.report.section_change import change_section
 from rlreport.report.section_close import findings_section, runs_section, threats_section
 from rlreport.report.section_comparability import ComparedPair, comparability_section
@@ -60,6 +60,7 @@ def compose(analysis: Analysis, findings: tuple[Finding, ...], frame: Frame) -> 
         _decision_section(frame.decision) if analysis.comparisons or frame.decision else None,
         runs_section(analysis),
     )
+    shown = _without_dead_links(tuple(section for section in sections if section is not None))
     return Report(
         id=request.report_id,
         title=frame.title,
@@ -71,7 +72,7 @@ def compose(analysis: Analysis, findings: tuple[Finding, ...], frame: Frame) -> 
         badges=badges(analysis),
         warning=warning(analysis),
         facts=facts(analysis),
-        sections=tuple(section for section in sections if section is not None),
+        sections=shown,
         provenance=_provenance(request.report_id, frame),
         data={
             **report_data(analysis, findings, title=frame.title, question=frame.question, decision=dict(frame.decision)),
@@ -88,6 +89,28 @@ def _compared_pairs(analysis: Analysis) -> list[ComparedPair]:
         for c in analysis.comparisons
         if c.comparability is not None
     ]
+
+
+def _without_dead_links(sections: tuple[Section, ...]) -> tuple[Section, ...]:
+    """The sections with evidence that the page does not show told as text instead of linked."""
+    ids = {section.id for section in sections}
+    for section in sections:
+        ids |= {block.id for block in section.blocks if isinstance(block, Table)}
+        ids |= {block.spec.id for block in section.blocks if isinstance(block, Figure)}
+
+    def resolved(text: Text) -> Text:
+        return tuple(part.text if isinstance(part, Link) and part.target not in ids else part for part in text)
+
+    return tuple(
+        replace(
+            section,
+            blocks=tuple(
+                replace(block, meta=resolved(block.meta)) if isinstance(block, FindingBlock) else block
+                for block in section.blocks
+            ),
+        )
+        for section in sections
+    )
 
 
 def _decision_section(decision: Mapping[str, str | None]) -> Section:

@@ -202,6 +202,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "evidence": list(finding.evidence),
         "owner": finding.owner,
         "action": None if action is None else asdict(action),
+        "fragment": finding.fragment or None,
     }
 
 

@@ -19,6 +19,7 @@ from rlreport.report.model import (
     Report,
     Row,
     Section,
+    Snippet,
     Table,
     Text,
 )
@@ -31,16 +32,20 @@ def findings_section(findings: tuple[Finding, ...], analysis: Analysis) -> Secti
     """What to try next, ranked; an empty list is said, not left out."""
     if not findings:
         return Section("next", "What to try next", (Paragraph(("No rule found anything worth acting on in these logs.",)),))
-    return Section(
-        "next", "What to try next", tuple(_finding(rank, finding, analysis) for rank, finding in enumerate(findings, 1))
-    )
+    blocks: list[Block] = []
+    for rank, finding in enumerate(findings, 1):
+        blocks.append(_finding(rank, finding, analysis))
+        if finding.fragment:
+            caption = f"For finding {rank}: paste below the runs and the reports of the manifest"
+            blocks.append(Snippet(finding.fragment.rstrip(), caption))
+    return Section("next", "What to try next", tuple(blocks))
 
 
 def _finding(rank: int, finding: Finding, analysis: Analysis) -> FindingBlock:
     action, meta = finding.action, []
     text: Text = ()
     if action is not None:
-        bound = f" Upper bound of the gain: {fmt.ratio(action.gain_bound)} throughput." if action.gain_bound else ""
+        bound = f" Upper bound of the gain: {fmt.ratio(action.gain_bound)} {action.gain_of}." if action.gain_bound else ""
         text = (f"Next: {action.text}{bound}",)
         meta.append(f"Tier {action.tier}. ")
     links: list[Inline] = []
@@ -48,8 +53,9 @@ def _finding(rank: int, finding: Finding, analysis: Analysis) -> FindingBlock:
         links += [", " if links else "", Link(evidence.replace("-", " "), evidence)]
     run = analysis.runs[finding.run_id].run.label
     refuted = f"Refuted if {action.refuted_by}." if action is not None and action.refuted_by else ""
+    risk = f" Risk: {action.risk}." if action is not None and action.risk else ""
     return FindingBlock(
-        rank, finding.title, (f"{run}: {finding.body}",), text, (*meta, "Evidence: ", *links, f". {refuted}")
+        rank, finding.title, (f"{run}: {finding.body}",), text, (*meta, "Evidence: ", *links, f". {refuted}{risk}")
     )
 
 

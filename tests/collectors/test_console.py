@@ -577,6 +577,28 @@ def test_a_gzip_stream_that_ends_early(tmp_path: Path) -> None:
     assert "RR230" in codes(table)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_gzip_file_with_random_bytes_in_place_of_its_tail_gives_no_new_values(tmp_path: Path, seed: int) -> None:
+    log = VerlLog()
+    for step in range(1, 301):
+        log.foreign(5, seed=step).metrics(step, training_values(step))
+    random_ = random.Random(seed)
+    packed = gzip.compress(log.data, mtime=0)
+    keep = random_.randrange(len(packed) // 2, len(packed) - 1000)
+    damaged = packed[:keep] + random_.randbytes(len(packed) - keep if seed % 2 else 60_000)
+    table = read(damaged, tmp_path, "console.log.gz")
+    assert len(table.rows) > 120
+    for row in table.rows:
+        assert row.values.items() <= training_values(row.step).items()
+    assert [row.step for row in table.rows] == list(range(1, len(table.rows) + 1))
+    (notice,) = [notice for notice in table.notices if notice.code == "RR230"]
+    assert re.fullmatch(
+        r"the compressed stream is damaged after [\d,]+ bytes of text, [\d,]+ more that may be garbled are left out; "
+        r"what came before is used",
+        notice.message,
+    )
+
+
 def test_an_empty_log(tmp_path: Path) -> None:
     with pytest.raises(RlreportError) as caught:
         read(b"", tmp_path)

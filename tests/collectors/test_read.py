@@ -201,13 +201,12 @@ def test_utf_16_text_says_so(tmp_path: Path, encoding: str, name: str) -> None:
 
 @pytest.mark.parametrize("form", [None, "verl-console"])
 def test_a_gzip_file_without_text(tmp_path: Path, form: str | None) -> None:
-    whole = gzip.compress(b"")
     path = tmp_path / "console.log.gz"
-    path.write_bytes(whole)
+    path.write_bytes(gzip.compress(b""))
     (diagnostic,) = refused(path, form=form)
     assert (diagnostic.code, diagnostic.message) == ("RR203", "the compressed file is empty")
-    for size in (1, 2, 5, 12, len(whole) - 1):
-        path.write_bytes(gzip.compress(b"some text of a log")[: min(size, 12)])
+    for size in (2, 5, 11):
+        path.write_bytes(gzip.compress(b"some text of a log")[:size])
         (diagnostic,) = refused(path, form=form)
         assert diagnostic.code == "RR209"
         assert diagnostic.message.startswith("the compressed file is cut or damaged: it holds no text")

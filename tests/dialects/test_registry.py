@@ -35,8 +35,10 @@ def test_unrecognised_runs_are_generic() -> None:
 
 
 def test_a_table_without_canonical_names_is_told() -> None:
-    run = interpret_run(raw_run({1: {"loss": 1.0}}), RunDeclaration("r"))
+    run = interpret_run(raw_run({1: {"loss": 1.0}}, wall_s={1: 1_785_000_100.0}), RunDeclaration("r"))
     assert [notice.code for notice in run.notices] == ["RR301"]
+    assert run.framework == "unknown"
+    assert "loss" in run.raw.columns
     assert run.devices.total is None
     assert not GenericDialect().recognises(raw_run({1: {"loss": 1.0}}))
 

@@ -1,7 +1,16 @@
 from __future__ import annotations
 
 import pytest
-from support.made_findings import CONFIG, ROLLOUT_DEVICES, ROLLOUT_NODES, context_of, example_run, steady_run, traced
+from support.made_findings import (
+    CONFIG,
+    ROLLOUT_DEVICES,
+    ROLLOUT_NODES,
+    WARM_UP,
+    context_of,
+    example_run,
+    steady_run,
+    traced,
+)
 
 from rlreport.findings.resources import balanced_rollout_devices, excess_rollouters, trainer_bound, trainer_waits
 
@@ -29,6 +38,14 @@ def test_a_queue_that_is_not_full_is_no_excess(queue: float) -> None:
     context = context_of(steady_run({**BUSY, "queue.samples": queue}))
     assert excess_rollouters(context) is None
     assert trainer_bound(context) is None
+
+
+@pytest.mark.parametrize(("staleness", "told"), [(1.995, True), (1.9, False)])
+def test_without_a_queue_staleness_shows_whether_the_quota_is_used_up(staleness: float, told: bool) -> None:
+    # Two batches ahead: a response that is always ready in time is two versions old.
+    context = context_of(steady_run({**BUSY, "staleness.mean": staleness}, {**CONFIG, WARM_UP: 2}))
+    assert context.queue_fill == pytest.approx(staleness / 2)
+    assert (excess_rollouters(context) is not None) is told
 
 
 def test_the_account_gives_the_balance_and_the_bound() -> None:
