@@ -67,8 +67,8 @@ class ChunkReader:
     def _began(self, piece: bytes) -> bytes:
         """A piece of text; the first one without a byte order mark."""
         if self.empty:
-            self.empty = False
-            return piece.removeprefix(BYTE_ORDER_MARK)
+            piece = piece.removeprefix(BYTE_ORDER_MARK)
+            self.empty = not piece
         return piece
 
 

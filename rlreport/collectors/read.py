@@ -81,10 +81,10 @@ class _Reading:
             if source_format is None and columns and is_table(path):
                 source_format = table_format(path)
             collector = collector_of(source_format) if source_format else detect(path)
-            if collector is None or (source_format is not None and collector in BUILTIN):
-                if unread := why_unread(path):
-                    self._refuse(unread.code, unread.message, path, unread.hint)
-                    return
+            built_in = collector is None or (source_format is not None and collector in BUILTIN)
+            if built_in and (unread := why_unread(path)):
+                self._refuse(unread.code, unread.message, path, unread.hint)
+                return
             if collector is None:
                 hint = f"known formats are {', '.join(list_formats())}; 'format:' in the manifest forces one"
                 self._refuse("RR204", f"the source is {UNKNOWN_SHORT}", path, hint)

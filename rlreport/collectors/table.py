@@ -166,7 +166,6 @@ def check_columns(options: SourceOptions) -> None:
     """Raise RR208 when a column is mapped to something that is not a canonical metric."""
     for column, name in options.columns.items():
         if name != STEP and name not in METRICS:
-
             near = difflib.get_close_matches(name, [*METRICS, STEP], n=1)
             hint = f"did you mean {near[0]!r}?" if near else "the canonical metrics are listed in the documentation"
             raise unreadable("RR208", f"column {column!r} is mapped to {name!r}, which is no metric", options.display, hint)

@@ -126,12 +126,14 @@ def lent_devices(scene: Scene) -> list[Coat]:
 def excess_waiting(scene: Scene) -> list[Coat]:
     """Waiting that the log does not call waiting: in a step's gaps, beyond its logged seconds.
 
-    Where the Trainer's devices generated or validated in the gap it is their way back to training, else nobody knows.
+    Where the Trainer's devices validated in the gap it is their way back to training. Where they generated, the way back is
+    taken to be as long as the way there, and what is left is waiting while they were lent. Else nobody knows.
     """
     matching = scene.course.matching
     waits = seconds_of(scene.run, "time.wait_s")
     if scene.shared or matching is None or not waits:
         return []
+    there = union(*columns(_turns(scene)))
     taken = union(*columns([*scene.events.pairs(), *scene.lent.pairs(), *_turns(scene), *_hidden_pairs(scene)]))
     shown = trainer_work(scene.table, scene.lanes)
     step_s = seconds_of(scene.run, "time.step_s")
@@ -153,7 +155,8 @@ def excess_waiting(scene: Scene) -> list[Coat]:
         ]
         back = max([int(used.end_ns[-1]) if len(used) else 0, *validated])
         if back:
-            switched.append((back, back + excess_ns))
+            way = intersect(there, intervals([gaps[place]])).total_ns if len(used) else excess_ns
+            switched.append((back + max(excess_ns - way, 0), back + excess_ns))
         elif len(free[place]):
             begin = int(free[place].start_ns[0])
             unknown.append((begin, begin + excess_ns))

@@ -233,7 +233,7 @@ class EventPlacer:
         still = intersect(self._generated, intervals([(event.start_ns, event.end_ns)]))
         if not len(still) or still.start_ns[0] > event.start_ns + _AT_ONCE_NS:
             return [event]
-        drained = int(still.end_ns[-1])
+        drained = int(still.end_ns[0])
         if drained - event.start_ns < 0.02 * (event.end_ns - event.start_ns):
             return [event]
         drain = Event("drain", event.start_ns, drained, event.step)

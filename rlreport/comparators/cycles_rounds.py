@@ -116,7 +116,7 @@ def find_rounds(table: SpanTable, lanes: Lanes) -> Rounds:
     for activity, metric in COMPARED[1:]:
         shown = mine & (table.activity == busy_state(activity))
         if shown.any() and activity != closing:
-            place = np.searchsorted(closes, table.start_ns[shown], "right")
+            place = np.searchsorted(closes, (table.start_ns[shown] + table.end_ns[shown]) // 2)
             length = (table.end_ns[shown] - table.start_ns[shown]) / 1e9
             lanes_shown = len(np.unique(table.lane[shown]))
             seconds[metric] = np.bincount(place, length, len(closes) + 1)[: len(closes)] / lanes_shown

@@ -80,7 +80,7 @@ METRIC_ROWS: tuple[MetricRow, ...] = (
         ("timing_s/switch_wait",),
         "docs/advance/v1_async_trainer.md; verl/trainer/ppo/v1/trainer_separate_async.py",
         modes=("separate_async",),
-        note="hybrid switch: the Trainer's devices generate until the threshold of the switch is reached; not idle, unlike gen",
+        note="hybrid switch: the Trainer's devices generate until enough samples are there; not idle, unlike in gen",
     ),
     _timer("time.reward_s", "reward"),
     _timer("time.old_log_prob_s", "old_log_prob", "absent where algorithm.rollout_correction.bypass_mode is on"),

@@ -34,8 +34,8 @@ def meaning_notices(mode: Mode, config: Mapping[str, Any], columns: Mapping[str,
     switches = config.get(_SWITCH) is True or "time.generate_s" in columns
     if mode == "separate_async" and switches and "time.wait_s" in columns:
         message = (
-            "the hybrid switch is on: in timing_s/switch_wait the Trainer's devices generate too, so it counts as generation "
-            "and not as idle time; in timing_s/gen they have been taken back and are idle "
+            "the hybrid switch is on: in timing_s/switch_wait the Trainer's devices generate too, so it counts as "
+            "generation and not as idle time; in timing_s/gen they have been taken back and are idle "
             "(docs/advance/v1_async_trainer.md; verl/trainer/ppo/v1/trainer_separate_async.py)"
         )
         notices.append(Notice("RR326", message))

@@ -396,7 +396,9 @@ def test_where_the_chunks_end_does_not_matter(tmp_path: Path, monkeypatch: pytes
         assert getattr(pieces.facts, name) == getattr(whole.facts, name), name
 
 
-HISTORY = "[FullyAsyncRollouter][RolloutResourceUtilization] raw active_count_history (timestamp, active_count, max_concurrent): "
+HISTORY = (
+    "[FullyAsyncRollouter][RolloutResourceUtilization] raw active_count_history (timestamp, active_count, max_concurrent): "
+)
 LONG_LINES = {"history": 31_200, "metrics": 30_000, "metrics of 1 MiB": 1 << 20, "metrics split": 150_000}
 
 
@@ -422,9 +424,7 @@ def long_log(kind: str, pad: int) -> tuple[VerlLog, dict[str, float]]:
 
 
 @pytest.mark.parametrize("kind", LONG_LINES)
-def test_a_long_line_is_read_whole_wherever_a_chunk_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_a_long_line_is_read_whole_wherever_a_chunk_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """A chunk ends before the line, within its prefix, within it, at its end, and within what continues or follows it."""
     chunk = 65_536
     monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
@@ -442,7 +442,8 @@ def test_a_long_line_is_read_whole_wherever_a_chunk_ends(
             merged |= row.values if row.step == 2 else {}
         assert merged == pytest.approx(values)
         assert [row.values for row in table.rows if row.step == 3] == [training_values(3)]
-        assert [row.line for row in table.rows[:3]] == [2, 3 + (kind == "history"), 5 + (kind in ("history", "metrics split"))]
+        more = kind in ("history", "metrics split")
+        assert [row.line for row in table.rows[:3]] == [2, 3 + (kind == "history"), 5 + more]
         assert not any(row.truncated for row in table.rows)
 
 
@@ -467,9 +468,7 @@ def test_nothing_is_read_twice_where_a_chunk_ends_between_two_hits_of_a_line(
     assert waits == [2.5] * 29
 
 
-def test_many_hits_in_a_line_that_is_longer_than_what_is_looked_at(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_hits_in_a_line_that_is_longer_than_what_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without line ends a buffer is cut within a line; what lies before the cut is not read again."""
     text = "".join(metric_body(step, training_values(step)) + "x" * 700 + "(W pid=1) " for step in range(1, 400))
     whole = read(text.encode(), tmp_path)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 import zlib
+from itertools import pairwise
 
 import pytest
 from support.verl_logs import VerlLog, training_values
@@ -114,6 +115,6 @@ def test_as_many_blocks_as_zlib_makes_are_found_in_a_long_stream() -> None:
         ends.append(len(inflate.decompress(stream[: (bit + 7) // 8])))
         bit = last_block_start(stream[: (bit + 7) // 8])
     assert ends[-1] == 0
-    sizes = [later - earlier for later, earlier in zip(ends, ends[1:], strict=False)]
+    sizes = [later - earlier for later, earlier in pairwise(ends)]
     assert len(sizes) >= 4
     assert max(sizes) < 2 * min(sizes)

@@ -203,9 +203,7 @@ def told(launch: Launch, version: int) -> dict[str, float]:
     before = facts.versions[facts.versions.index(sync) - 1]
     rounds = [record for record in launch.simulation.steps if 4 * version - 3 <= record.step <= 4 * version]
     seen = [facts.rounds[launch.simulation.steps.index(record)] for record in rounds]
-    busy = sum(
-        active * (end - start) for (start, active, _), (end, _, _) in zip(sync.active, sync.active[1:], strict=False)
-    )
+    busy = sum(active * (end - start) for (start, active, _), (end, _, _) in zip(sync.active, sync.active[1:], strict=False))
     return {
         "param_sync_s": pytest.approx(sync.param_sync_s, abs=6e-5),
         "queue_wait_s": pytest.approx(sum(round(record.seconds["gen"], 2) for record in rounds)),

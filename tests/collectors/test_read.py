@@ -142,7 +142,7 @@ def test_notices_of_a_folder(tmp_path: Path) -> None:
 
 
 def packed(data: bytes) -> dict[str, bytes]:
-    """A log under the names of what it is packed with; bytes of zstd and lz4 are written by hand (RFC 8878, frame format)."""
+    """A log under the names of what it is packed with; the bytes of zstd (RFC 8878) and lz4 are made by hand."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("console.log", data)

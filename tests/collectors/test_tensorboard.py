@@ -131,9 +131,7 @@ def test_a_step_of_which_a_killed_writer_wrote_a_part_is_cut(tmp_path: Path, wri
     assert cut_steps(table) == [4]
     assert len(table.rows[-1].values) == written
     told = [notice for notice in table.notices if notice.code == "RR221"]
-    assert [notice.message for notice in told] == [
-        f"the file ends within step 4: {written} of the 4 usual values are there"
-    ]
+    assert [notice.message for notice in told] == [f"the file ends within step 4: {written} of the 4 usual values are there"]
 
 
 def test_steps_that_end_whole_are_not_cut(tmp_path: Path) -> None:

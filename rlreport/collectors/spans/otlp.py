@@ -3,7 +3,8 @@
 
 `resourceSpans` (OTLP) or `batches` (Tempo) hold resources, these hold scopes, these hold spans; times are Unix
 nanoseconds as strings. A file is one such object or one a line. Span and trace ids (hexadecimal, or base64 from Tempo)
-are not needed.
+are not needed. Spans are read one by one wherever their arrays stand, so that a file of one large resource needs no more
+memory than others.
 
 RL-Insight's states have the lane in `state_lane_id` (`rank_3`, `replica_0`, `replica_0/slot_2`) and the activity in
 `state_name` (verl/utils/profiler/profile.py, verl/workers/rollout/vllm_rollout/vllm_async_server.py); its agents' lanes
@@ -14,11 +15,9 @@ their rank, or of their service.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
-from typing import TypeAlias
 
 import msgspec
 
@@ -28,7 +27,6 @@ from rlreport.collectors.spans.chrome_events import MAX_TRACKS, Scalar, add_mark
 from rlreport.collectors.spans.columns import SpanColumns, clean_name, version_of
 from rlreport.collectors.spans.lanes import device_lane, named_lane
 from rlreport.collectors.spans.reading import check_readable, no_spans, span_source, stream_notices
-from rlreport.collectors.spans.splitting import repair, split_objects
 from rlreport.collectors.spans.stream import JsonStream
 from rlreport.collectors.spans.tables import build_table
 from rlreport.collectors.spans.times import NANOSECOND, to_ns
@@ -37,23 +35,22 @@ from rlreport.run.diagnostics import Notice
 from rlreport.run.raw import SourceTable
 from rlreport.run.spans import Lane
 
-RESOURCE_KEYS = ("resourceSpans", "batches")
+SPANS_KEY = "spans"
 
 _BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[\s\0]*[\[{]")
 _MARK = re.compile(rb'"(?:resourceSpans|batches)"\s*:\s*\[(\s*\])?')
 _SPANS = re.compile(rb'"(?:scopeSpans|instrumentationLibrarySpans|startTimeUnixNano)"\s*:')
 #: The track of spans that belong to no device.
 _NO_DEVICE = -1
-_SPAN_ARRAY = re.compile(rb'"spans"\s*:\s*\[')
-_SPAN_GAP = re.compile(rb'(?<=\})\s*,\s*(?=\{\s*"traceId")')
-_SERVICE = re.compile(rb'"service\.name"\s*,\s*"value"\s*:\s*\{\s*"stringValue"\s*:\s*"([^"\\]{0,200})"')
+#: A key with its value in the text of a resource.
+_PAIR = re.compile(
+    rb'"key"\s*:\s*"([^"\\]{1,200})"\s*,\s*"value"\s*:\s*\{\s*"(?:string|int|double)Value"\s*:\s*"?([^"\\,{}]{0,200})"?'
+)
 _TRAJECTORY = re.compile(r"(?:^|/)(?:sample|session|traj)=")
 _STEP_KEYS = ("global_step", "global_steps", "step", "training.step")
 _VERSION_KEYS = ("param_version", "policy_version", "weight_version", "version")
 _RANK_KEYS = ("rank", "rank_id", "worker.rank")
 _GROUP_KEYS = ("role", "cluster", "cluster_name", "worker.name")
-#: A resource with its spans may be large: Tempo writes one for each process of a trace.
-_MAX_RESOURCE_BYTES = 64 << 20
 
 
 class _Value(msgspec.Struct, gc=False):
@@ -68,49 +65,13 @@ class _Attribute(msgspec.Struct, gc=False):
     value: _Value | None = None
 
 
-class _Span(msgspec.Struct, gc=False):
+class Span(msgspec.Struct, gc=False):
+    """What is read of a span."""
+
     name: Scalar = None
     startTimeUnixNano: Scalar = None  # noqa: N815
     endTimeUnixNano: Scalar = None  # noqa: N815
     attributes: list[_Attribute] | None = None
-
-
-class _Scope(msgspec.Struct, gc=False):
-    spans: list[_Span] | None = None
-
-
-class _RawScope(msgspec.Struct, gc=False):
-    spans: list[msgspec.Raw] | None = None
-
-
-class _Resource(msgspec.Struct, gc=False):
-    attributes: list[_Attribute] | None = None
-
-
-class ResourceSpans(msgspec.Struct, gc=False):
-    """A resource and the spans of its scopes; or, as a line of an exporter's file, resources."""
-
-    resource: _Resource | None = None
-    scopeSpans: list[_Scope] | None = None  # noqa: N815
-    instrumentationLibrarySpans: list[_Scope] | None = None  # noqa: N815
-    resourceSpans: list[ResourceSpans] | None = None  # noqa: N815
-    batches: list[ResourceSpans] | None = None
-
-
-class RawResourceSpans(msgspec.Struct, gc=False):
-    """The same where a span is not as it should be: spans are decoded one by one."""
-
-    resource: _Resource | None = None
-    scopeSpans: list[_RawScope] | None = None  # noqa: N815
-    instrumentationLibrarySpans: list[_RawScope] | None = None  # noqa: N815
-    resourceSpans: list[RawResourceSpans] | None = None  # noqa: N815
-    batches: list[RawResourceSpans] | None = None
-
-
-AnyResource: TypeAlias = ResourceSpans | RawResourceSpans
-
-
-_SPAN_DECODER = msgspec.json.Decoder(_Span)
 
 
 class OtlpCollector:
@@ -130,18 +91,10 @@ class OtlpCollector:
             RlreportError: RR203 when the file is empty, RR254 when it is not JSON, RR253 when it holds no span of a device.
         """
         reader = ChunkReader(path)
-        stream: JsonStream[AnyResource] = JsonStream(
-            reader,
-            (ResourceSpans, RawResourceSpans),
-            RESOURCE_KEYS,
-            max_element_bytes=_MAX_RESOURCE_BYTES,
-            salvage=salvage_spans,
-        )
+        stream: JsonStream[Span] = JsonStream(reader, (Span,), (SPANS_KEY,), repeated=True)
         traces = _Traces()
         for batch in stream.batches():
-            for line in batch:
-                for resource in (*(line.resourceSpans or ()), *(line.batches or ())) or (line,):
-                    traces.take(resource)
+            traces.take(stream.head, batch)
         check_readable(reader, stream, options.display, "a trace")
         spans, notices = build_table(
             traces.columns,
@@ -151,7 +104,7 @@ class OtlpCollector:
             markers_ns=named_markers(traces.markers),
             boundaries_ns=traces.boundaries_ns,
         )
-        notices = [*stream_notices(stream, options.display, "resource"), *traces.notices(options.display), *notices]
+        notices = [*stream_notices(stream, options.display, "span"), *traces.notices(options.display), *notices]
         if spans is None:
             raise no_spans(options.display, "", notices)
         return span_source(reader, self.format, options, spans, notices)
@@ -165,23 +118,22 @@ class _Traces:
     lanes: list[Lane] = field(default_factory=list)
     markers: dict[tuple[object, int], int] = field(default_factory=dict)
     boundaries_ns: dict[int, int] = field(default_factory=dict)
-    unreadable: int = 0
     trajectories: int = 0
     _tracks: dict[str, int] = field(default_factory=dict)
     _lane_ids: dict[Scalar, int] = field(default_factory=dict)
+    _before: bytes = b""
+    _common: dict[str, Scalar] = field(default_factory=dict)
 
-    def take(self, resource: AnyResource) -> None:
-        """Read the spans of one resource."""
-        common = _attributes(None if resource.resource is None else resource.resource.attributes)
-        for scope in (*(resource.scopeSpans or ()), *(resource.instrumentationLibrarySpans or ())):
-            for found in scope.spans or ():
-                span = found if isinstance(found, _Span) else _decode(bytes(found))
-                if span is None:
-                    self.unreadable += 1
-                else:
-                    self._add(span, _attributes(span.attributes, common))
+    def take(self, before: bytes, spans: Sequence[Span]) -> None:
+        """Take spans of one scope; the text before their array tells the resource, where it is another than before."""
+        if before != self._before:
+            self._before = before
+            place = before.rfind(b'"resource"')
+            self._common = resource_attributes(before[place:]) if place >= 0 else self._common
+        for span in spans:
+            self._add(span, _attributes(span.attributes, self._common))
 
-    def _add(self, span: _Span, attributes: Mapping[str, Scalar]) -> None:
+    def _add(self, span: Span, attributes: Mapping[str, Scalar]) -> None:
         lane_id = attributes.get("state_lane_id")
         track = self._lane_ids.get(lane_id) if lane_id is not None else None
         if track is None:
@@ -225,36 +177,17 @@ class _Traces:
     def notices(self, where: str) -> list[Notice]:
         """What was left out."""
         notices: list[Notice] = []
-        if self.unreadable:
-            notices.append(Notice("RR261", f"{plural(self.unreadable, 'span')} not readable and left out", where))
         if self.trajectories:
             message = f"{plural(self.trajectories, 'span')} of trajectories, which are no devices, left out"
             notices.append(Notice("RR266", message, where))
         return notices
 
 
-def salvage_spans(text: bytes) -> RawResourceSpans | None:
-    """The spans of a broken resource that are whole, with the name of its service; None when it holds none."""
-    spans: list[msgspec.Raw] = []
-    begins = [match.end() for match in _SPAN_ARRAY.finditer(text)] or [0]
-    for begin, end in pairwise([*begins, len(text)]):
-        for piece in _SPAN_GAP.split(text[begin:end]):
-            split = split_objects(piece)
-            spans += [msgspec.Raw(piece[split.starts[0] : split.ends[0]])] if len(split.starts) else []
-    if not spans:
-        return None
-    service = _SERVICE.search(text, 0, begins[0])
-    told = [] if service is None else [_Attribute("service.name", _Value(clean_name(service[1].decode("utf-8", "replace"))))]
-    return RawResourceSpans(_Resource(told), [_RawScope(spans)])
-
-
-def _decode(raw: bytes) -> _Span | None:
-    for text in (raw, repair(raw)):
-        try:
-            return _SPAN_DECODER.decode(text)
-        except (msgspec.DecodeError, RecursionError):
-            continue
-    return None
+def resource_attributes(text: bytes) -> dict[str, Scalar]:
+    """The attributes of a resource that are numbers or texts, from the text of the resource."""
+    return {
+        key.decode("utf-8", "replace"): clean_name(value.decode("utf-8", "replace")) for key, value in _PAIR.findall(text)
+    }
 
 
 def _attributes(attributes: list[_Attribute] | None, common: Mapping[str, Scalar] | None = None) -> dict[str, Scalar]:

@@ -11,6 +11,7 @@ text that looks like the gap between two elements.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Generic, Literal, TypeVar
 
@@ -31,11 +32,17 @@ MAX_HEAD_BYTES = 16 << 20
 _BATCH = 20_000
 
 _BLANK = re.compile(rb"(?:\xef\xbb\xbf)?[\s\0]*")
-_GAP = re.compile(rb"\}[\s,]*\{\s*\"")
-_LONGEST_SEPARATOR = 64
+_GAP = re.compile(rb"\}[\s,]*(\{\s*\")")
+_FIRST_KEY = re.compile(rb'\{\s*"([^"\\]{1,60})"')
+#: So many elements are looked at for the keys with which they begin; a key of fewer than one in so many is none of these.
+_SAMPLED = 400
+_RARE = 50
 _OPEN_BRACE = 0x7B
 #: A rest of this size is looked at again after a stray bracket even where it holds no gap.
 _SMALL_BYTES = 4096
+#: How much of the text before one of several arrays is kept, and the longest text that may be the begin of one.
+_KEPT_BYTES = 64 << 10
+_LONGEST_KEY = 256
 _FILLING = b" \t\r\n,\0"
 #: What follows the bracket that closes the array.
 _AFTER_ARRAY: dict[Layout, re.Pattern[bytes]] = {
@@ -62,6 +69,7 @@ class JsonStream(Generic[T]):
         line_types: the structures of a line, where they differ from `types`.
         max_element_bytes: size above which an element is taken for damage.
         salvage: what can be made of the text of a broken element, None where nothing can.
+        repeated: the file holds many such arrays, at any depth; `head` is then the text before the current one.
     """
 
     def __init__(
@@ -72,6 +80,7 @@ class JsonStream(Generic[T]):
         line_types: Sequence[type[T]] | None = None,
         max_element_bytes: int = MAX_ELEMENT_BYTES,
         salvage: Callable[[bytes], T | None] | None = None,
+        repeated: bool = False,
     ) -> None:
         self.layout: Layout = "none"
         self.head = b""
@@ -88,8 +97,9 @@ class JsonStream(Generic[T]):
         self._key = re.compile(rb'"(?:' + names + rb')"\s*:\s*\[') if keys else None
         self._max_element_bytes = max_element_bytes
         self._salvage = salvage
+        self._repeated = repeated
         self._decoders: list[msgspec.json.Decoder[T]] = []
-        self._separator = b""
+        self._gap = _GAP
         self._buffer = b""
         self._offset = 0
         self._started = False
@@ -105,15 +115,24 @@ class JsonStream(Generic[T]):
         if not self._started:
             self._start(final=True)
         yield from self._take(final=True)
-        self.unfinished = self.unfinished or (self.layout == "object" and not self._ended)
+        complete = not self._started if self._repeated else self._ended
+        self.unfinished = self.unfinished or (self.layout == "object" and not complete)
 
     def _start(self, final: bool) -> None:
         """Find out the layout and where the elements begin; waits for more of the file where that is not clear yet."""
+        if self._repeated and self.layout != "none":
+            self._start_next()
+            return
         begin = _BLANK.match(self._buffer).end()  # type: ignore[union-attr]  # an empty match is a match
         if begin == len(self._buffer) and not final and begin < MAX_HEAD_BYTES:
             return
         self._started = True
         first = self._buffer[begin : begin + 1]
+        if self._repeated and first in (b"[", b"{"):
+            self.layout = "object"
+            self._decoders = [msgspec.json.Decoder(kind) for kind in self._default_types]
+            self._start_next()
+            return
         if first == b"[":
             self.layout = "array"
             begin += 1
@@ -138,6 +157,14 @@ class JsonStream(Generic[T]):
         types = self._types.get(self.layout, self._default_types)
         self._decoders = [msgspec.json.Decoder(kind) for kind in types]
 
+    def _start_next(self) -> None:
+        """Find the next of several arrays; only the end of the text without one is kept."""
+        found = None if self._key is None else self._key.search(self._buffer)
+        self._started = found is not None
+        end = found.end() if found is not None else max(0, len(self._buffer) - _LONGEST_KEY)
+        self.head = (self.head + self._buffer[:end])[-_KEPT_BYTES:]
+        self._drop(end)
+
     def _is_lines(self, begin: int) -> bool:
         """Whether the first line is a whole object and another one follows."""
         end = self._buffer.find(b"\n", begin)
@@ -149,11 +176,13 @@ class JsonStream(Generic[T]):
 
     def _take(self, final: bool) -> Iterator[list[T]]:
         """Decode what the buffer holds; keeps what must wait for more of the file."""
-        if not self._started:
-            return
-        again = True
-        while again and self._buffer and not self._ended:
+        again = self._started and not self._ended
+        while again and self._buffer:
             again = yield from self._decode_whole(final)
+            if self._ended and self._repeated:
+                self._ended, self.head = False, b""
+                self._start_next()
+                again = self._started
         if self._ended and self._buffer:
             room = MAX_HEAD_BYTES - len(self.tail)
             self.tail += self._buffer[:room]
@@ -162,7 +191,7 @@ class JsonStream(Generic[T]):
     def _decode_whole(self, final: bool) -> Generator[list[T], None, bool]:
         """Decode those elements of the buffer that are whole; returns whether the rest should be looked at again at once."""
         split = split_objects(self._buffer)
-        self._learn_separator(split)
+        self._learn_gap(split)
         for first in range(0, len(split.starts), _BATCH):
             batch: list[T] = []
             starts, ends = split.starts[first : first + _BATCH].tolist(), split.ends[first : first + _BATCH].tolist()
@@ -201,16 +230,12 @@ class JsonStream(Generic[T]):
             self._drop(at)
             return False
         after = _AFTER_ARRAY[self.layout].match(self._buffer, at + 1) is not None
-        broken = self.unreadable > 0 and self._salvage is None and _GAP.search(self._buffer, at) is not None
+        broken = self.unreadable > 0 and self._find_gap(at, len(self._buffer)) is not None
         if self._buffer[at : at + 1] == b"]" and after and not broken:
             self._drop(at + 1)
             self._ended = True
             return False
         self._count_unreadable(at)
-        if self._salvage is not None:
-            yield self._rescue(self._buffer[at + 1 :])
-            self._drop(len(self._buffer))
-            return False
         start = self._buffer.find(b"{", at)
         self._drop(start if start >= 0 else len(self._buffer))
         recovered = yield from self._recover()
@@ -236,25 +261,22 @@ class JsonStream(Generic[T]):
         return start > 0
 
     def _find_gap(self, start: int, end: int) -> tuple[int, int] | None:
-        """The next gap between two elements: where the one ends and the other begins; None when there is none.
+        """The next gap between two elements: where the one ends and the other begins; None when there is none."""
+        match = self._gap.search(self._buffer, start + 1, end)
+        return (match.start() + 1, match.start(1)) if match else None
 
-        Elements that can be salvaged have such gaps within; then there is none to be found.
-        """
-        if self._salvage is not None:
-            return None
-        if self._separator:
-            found = self._buffer.find(self._separator, start + 1, end)
-            return (found + 1, found + len(self._separator) - 1) if found >= 0 else None
-        match = _GAP.search(self._buffer, start + 1, end)
-        return (match.start() + 1, self._buffer.index(b"{", match.start())) if match else None
-
-    def _learn_separator(self, split: Split) -> None:
-        if self._separator or len(split.starts) < 2:
+    def _learn_gap(self, split: Split) -> None:
+        """Learn with which key elements begin: objects within elements, which stand side by side too, have other keys."""
+        if self._gap is not _GAP or not len(split.starts):
             return
-        gap = self._buffer[split.ends[0] : split.starts[1]]
-        comma = gap.strip(b" \t\r\n")
-        if len(gap) <= _LONGEST_SEPARATOR and (comma == b"," or (not comma and b"\n" in gap)):
-            self._separator = b"}" + gap + b"{"
+        every = max(1, len(split.starts) // _SAMPLED)
+        keys = Counter(
+            match[1] for start in split.starts[::every].tolist() if (match := _FIRST_KEY.match(self._buffer, start))
+        )
+        common = sorted(key for key, count in keys.items() if count * _RARE >= keys.total())
+        if common:
+            names = b"|".join(re.escape(key) for key in common)
+            self._gap = re.compile(rb"\}[\s,]*(\{\s*\"(?:" + names + rb")\")")
 
     def _decode_one(self, element: bytes) -> T | None:
         for decoder in self._decoders:

@@ -104,7 +104,7 @@ def test_broken_spans_cost_themselves(tmp_path: Path) -> None:
     table = read(write_json(tmp_path / "a.json", {"resourceSpans": [resource_spans([*STATES, *broken])]}))
     assert rows(table.spans) == EXPECTED
     assert [(n.code, n.message) for n in table.notices] == [
-        ("RR261", "3 spans not readable and left out"),
+        ("RR261", "2 spans not readable and left out, the first at byte 1,848"),
         ("RR262", "4 spans left out: 1 with a negative duration, 3 with no time or no duration"),
     ]
 
@@ -116,14 +116,10 @@ def test_damage_in_one_span_or_the_end_of_the_file_leaves_the_others(tmp_path: P
     lost_quote = whole.replace('"rank_3', "rank_3", 1)
     table = read(write(tmp_path / "b.json", lost_quote))
     assert [lane for lane, _, _, _ in rows(table.spans)] == [*(f"rank_{n}" for n in range(8) if n != 3), "my service"]
-    assert len(table.notices) == 1
+    assert [n.code for n in table.notices] == ["RR261"]
     table = read(write(tmp_path / "b.json", whole.replace('"state_name"', '"state_name":', 1)))
     assert [lane for lane, _, _, _ in rows(table.spans)] == [*(f"rank_{n}" for n in range(1, 8)), "my service"]
-    assert [n.message.split(",")[0] for n in table.notices] == [
-        "1 resource not readable and left out",
-        "1 span not readable and left out",
-    ]
-    assert "of 1 what is whole within is used" in table.notices[0].message
+    assert [n.message.split(",")[0] for n in table.notices] == ["1 span not readable and left out"]
     table = read(write(tmp_path / "c.json", whole[: whole.index("rank_5")]))
     assert [lane for lane, _, _, _ in rows(table.spans)] == [f"rank_{n}" for n in range(5)]
     assert [n.code for n in table.notices] == ["RR260"]
