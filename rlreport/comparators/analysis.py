@@ -12,7 +12,7 @@ from rlreport.comparators.change_invariants import invariant_notices
 from rlreport.comparators.change_work import step_against_throughput
 from rlreport.comparators.comparability import Comparability, comparability
 from rlreport.comparators.doubts import doubts
-from rlreport.comparators.idle import measure_idle
+from rlreport.comparators.idle import idle_of_trace, measure_idle
 from rlreport.comparators.judge import METRIC_NAMES, Judgement, PairResults, judge_report
 from rlreport.comparators.quality import QualitySummary, compare_quality, summarise_quality
 from rlreport.comparators.replicates import ReplicateCheck, check_groups
@@ -31,6 +31,7 @@ from rlreport.comparators.summary import SummaryStudy, is_published_only, publis
 from rlreport.comparators.summary_traps import study_published
 from rlreport.comparators.throughput import compare_throughput, measure_throughput
 from rlreport.comparators.time_split import split_time
+from rlreport.comparators.timeline import Timeline, measure_timeline
 from rlreport.run.diagnostics import Notice
 from rlreport.run.metrics import METRICS
 from rlreport.run.model import Run
@@ -96,6 +97,7 @@ class RunResult:
     series: Mapping[str, StepSeries]
     progress: Progress | None
     checkpoint_seconds: tuple[tuple[int, float], ...] = ()
+    timeline: Timeline | None = None
     invariants: tuple[Notice, ...] = ()
 
     @property
@@ -228,18 +230,20 @@ def _compare_qualities(
 
 
 def _measure(run: Run, window: SteadyState) -> RunResult:
+    timeline = measure_timeline(run, window) if run.spans or run.gauges else None
     series = {name: metric_series(run, name, METRICS[name].unit) for name in _SERIES}
     return RunResult(
         run=run,
         steady_state=window,
         throughput=measure_throughput(run, window),
         time_split=split_time(run, window),
-        idle=measure_idle(run, window),
+        idle=idle_of_trace(timeline) or measure_idle(run, window),
         quality=summarise_quality(run, window),
         throughput_series=throughput_series(run, per_device=run.devices.total is not None),
         series={name: found for name, found in series.items() if found is not None},
         progress=progress(run),
         checkpoint_seconds=_checkpoints(run),
+        timeline=timeline,
         invariants=invariant_notices(run),
     )
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING
 
-from rlreport.comparators.analysis import Analysis
 from rlreport.comparators.arm import METRICS
 from rlreport.comparators.results import Change, KnobDifference, RatioComparison, SteadyState, ThroughputComparison
 from rlreport.comparators.steady_state import common_window, find_steady_state
 from rlreport.run.knobs import KNOB_CLASSES, KnobClass
 from rlreport.run.model import Run
+
+if TYPE_CHECKING:
+    from rlreport.comparators.analysis import Analysis
 
 #: Verdicts of a ratio that say nothing about the runs' difference, whatever the interval is.
 UNDECIDABLE = frozenset({"insufficient-data", "no-steady-state", "not-comparable"})

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from rlreport.comparators.results import Idle, SideIdle, SteadyState
+from rlreport.comparators.timeline import Timeline
 from rlreport.run.diagnostics import Notice
+from rlreport.run.format import percent
 from rlreport.run.model import SEPARATED_MODES, Run
+from rlreport.run.spans import CAUSE_WORDS
 
 #: Two sides whose idle fractions differ by less than this own the bubble together: neither is named.
 OWNER_DIFFERENCE = 0.05
@@ -28,6 +31,24 @@ def measure_idle(run: Run, window: SteadyState) -> Idle:
     trainer = _trainer_idle(run, window)
     rollout = _rollout_idle(run, window)
     return Idle(trainer, rollout, _owner(trainer, rollout), _notices(rollout))
+
+
+def idle_of_trace(timeline: Timeline | None) -> Idle | None:
+    """Who waits for whom as a trace tells it: idle share of each side's device time, for all causes; None without a trace."""
+    if timeline is None or timeline.trace is None:
+        return None
+    account = timeline.window
+    sides = []
+    for name, side in (("trainer", account.trainer), ("rollout", account.rollout)):
+        if side is None or side.idle_fraction is None:
+            sides.append(SideIdle(None, account.missing.get(name, "the trace does not tell it")))  # type: ignore[call-overload]
+            continue
+        causes = ", ".join(
+            f"{CAUSE_WORDS[cause]} {percent(share)}" for cause, share in side.shares.items() if share >= 0.0005
+        )
+        what = "the traced part of the window" if not timeline.whole_trace else "the whole trace"
+        sides.append(SideIdle(side.idle_fraction, f"device time without work in {what}: {causes or 'none'}"))
+    return Idle(sides[0], sides[1], timeline.owner, timeline.notices)
 
 
 def _trainer_idle(run: Run, window: SteadyState) -> SideIdle:

@@ -50,7 +50,7 @@ def compose_report(manifest: Manifest, report: ManifestReport, analysis: Analysi
     """Find what to try next and lay the page out."""
     return compose(
         analysis,
-        find(analysis),
+        find(analysis, {i: r.timeline for i, r in analysis.runs.items() if r.timeline is not None}),
         Frame(
             title=report.title,
             question=report.question or "",

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rlreport.collectors import merge_sources, read_sources, require_one_run, require_steps
+from rlreport.collectors.spans import merge_spans
+from rlreport.collectors.spans.console_gauges import console_file_gauges
 from rlreport.collectors.summary import summaries_of
 from rlreport.comparators.change_table import with_knobs
 from rlreport.dialects import interpret_run
+from rlreport.dialects.spans import interpret_spans
 from rlreport.dialects.summary import with_summaries
 from rlreport.dialects.verl_knob_plugins import installed_rows
 from rlreport.manifest.model import Manifest
@@ -18,6 +21,9 @@ from rlreport.run.model import Run, RunDeclaration
 from rlreport.run.raw import RawRun
 
 Progress = Callable[[str], None]
+
+#: Settings by which the Trainer's devices may generate, so that the place of a replica is in doubt.
+_SWITCH_KEYS = ("trainer.v1.separate_async.hybrid_rollout.enable_switch", "async_training.use_trainer_do_validate")
 
 
 @dataclass(slots=True)
@@ -45,7 +51,32 @@ def read_run(
     raw = merge_sources(read_sources(list(sources), root))
     require_one_run(raw)
     require_steps(raw)
-    return raw, interpret_run(raw, declared)
+    return raw, _with_spans(interpret_run(raw, declared), raw, declared, root)
+
+
+def _with_spans(run: Run, raw: RawRun, declared: RunDeclaration, root: Path | None) -> Run:
+    """The run with what its traces tell, on one clock, and with the occupancy that a fully async log tells."""
+    merged = merge_spans(raw.sources)
+    gauges = [gauge for source in raw.sources for gauge in source.gauges]
+    if run.mode == "fully_async":
+        logs = [source.path for source in raw.sources if source.format == "verl-console"]
+        gauges += [gauge for path in logs for gauge in console_file_gauges((root or Path()) / path)]
+    if not merged.tables and not gauges:
+        return run
+    meaning = interpret_spans(
+        merged.tables,
+        gauges,
+        mode=run.mode,
+        hybrid_replicas=declared.hybrid_replicas,
+        may_switch=any(bool(run.value(key)) for key in _SWITCH_KEYS),
+    )
+    return replace(
+        run,
+        spans=meaning.spans,
+        gauges=meaning.gauges,
+        hybrid_replicas=meaning.hybrid_replicas,
+        notices=(*run.notices, *merged.notices, *meaning.notices),
+    )
 
 
 def _located(error: RlreportError, place: Location | None) -> RlreportError:

@@ -15,7 +15,7 @@ from rlreport.run import format as fmt
 from rlreport.run.estimate import Estimate
 from rlreport.run.metrics import METRICS
 
-_UNIT_WORDS = {"prompts": "prompts", "steps": "steps", "hours": "h", "device-hours": "device-hours"}
+_UNIT_WORDS = {"prompts": "prompts", "steps": "steps", "hours": "h", "device-hours": "device-h"}
 
 
 def equal_cost_section(analysis: Analysis, courses: Sequence[Course]) -> Section | None:
@@ -52,15 +52,14 @@ def _prefix(analysis: Analysis, comparison: ComparisonResult) -> str:
 
 def _budget_table(budgets: Sequence[tuple[str, Budget]]) -> Table:
     columns = (
-        Column("Quality"),
-        Column("Spent by both", numeric=True),
-        Column("Steps", numeric=True),
-        Column("Baseline", numeric=True),
-        Column("Variant", numeric=True),
-        Column("Difference", numeric=True),
-        Column("95 % interval", numeric=True),
-        Column("Margin", numeric=True),
-        Column("Verdict"),
+        Column("Quality", width=23),
+        Column("Spent by both", numeric=True, width=12),
+        Column("Steps", numeric=True, width=10),
+        Column("Baseline", numeric=True, width=8),
+        Column("Variant", numeric=True, width=8),
+        Column("Difference", numeric=True, width=9),
+        Column("95 % interval", numeric=True, width=16),
+        Column("Verdict", width=14),
     )
     rows = [
         Row(
@@ -72,7 +71,6 @@ def _budget_table(budgets: Sequence[tuple[str, Budget]]) -> Table:
                 (fmt.number(budget.variant.estimate),),
                 (fmt.number(budget.difference),),
                 (fmt.interval(budget.ci_low, budget.ci_high),),
-                (fmt.UNKNOWN if budget.margin is None else f"±{fmt.number(budget.margin, 2)}",),
                 (_verdict(budget),),
             )
         )
@@ -93,9 +91,10 @@ def _short(metric: str) -> str:
 
 
 def _verdict(budget: Budget) -> str:
+    margin = "" if budget.margin is None else f" (±{fmt.number(budget.margin, 2)})"
     if budget.verdict == "inconclusive" and budget.non_inferior:
-        return "not worse by more than the margin"
-    return QUALITY_WORDS[budget.verdict]
+        return f"not worse by more than the margin{margin}"
+    return f"{QUALITY_WORDS[budget.verdict]}{margin if budget.verdict == 'equivalent' else ''}"
 
 
 def _target_table(targets: Sequence[tuple[str, TargetComparison]]) -> Table:

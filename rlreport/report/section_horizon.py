@@ -86,6 +86,7 @@ def horizon_figure(analysis: Analysis, shown: Sequence[tuple[ComparisonResult, H
         for c, h in shown
     ]
     margin = first.margin
+    other = "run before" if analysis.request.kind == "ladder" else "baseline"
     return HorizonFigure(
         id="horizon",
         title="Speed-up along training",
@@ -94,12 +95,12 @@ def horizon_figure(analysis: Analysis, shown: Sequence[tuple[ComparisonResult, H
             "Bars: the ratio over each part of training that is the same in both runs, one-off steps left out as in the "
             f"window. Line: all work over all time since the start ({first.clock}), nothing left out."
         ),
-        alt=f"Ratio of {metric_words(first.metric)} to the baseline along training. {'. '.join(told)}.",
+        alt=f"Ratio of {metric_words(first.metric)} to the {other} along training. {'. '.join(told)}.",
         tracks=tracks,
         margin=(1 / (1 + margin), 1 + margin),
         margin_text=f"differences that do not matter: ±{fmt.percent(margin, 0)}",
         x_label="step" if first.unit == "steps" else "thousand prompts trained",
-        y_label=f"ratio to baseline, {metric_words(first.metric)}",
+        y_label=f"ratio to the {other}, {metric_words(first.metric)}",
         part_text=f"part of training ({fmt.plural(count, 'step')} or more{', with 95 % interval' if intervals else ''})",
         cumulative_text="cumulative, since the start",
     )
@@ -148,14 +149,14 @@ def _sentences(analysis: Analysis, shown: Sequence[tuple[ComparisonResult, Horiz
 
 def _horizon_table(analysis: Analysis, shown: Sequence[tuple[ComparisonResult, Horizon]]) -> Table:
     columns = (
-        Column("Training"),
-        Column("Steps used", numeric=True),
-        Column("Ratio", numeric=True),
-        Column("95 % interval", numeric=True),
-        Column("Since the start", numeric=True),
-        Column("Hours so far", numeric=True),
-        Column("Time ratio", numeric=True),
-        Column("Response length", numeric=True),
+        Column("Training", width=27),
+        Column("Steps used", numeric=True, width=9),
+        Column("Ratio", numeric=True, width=9),
+        Column("95 % interval", numeric=True, width=14),
+        Column("Since the start", numeric=True, width=9),
+        Column("Hours so far", numeric=True, width=14),
+        Column("Time ratio", numeric=True, width=9),
+        Column("Response length", numeric=True, width=9),
     )
     rows: list[Row] = []
     for comparison, found in shown:

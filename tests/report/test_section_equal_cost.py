@@ -35,7 +35,7 @@ def test_quality_at_equal_cost_targets_and_signals() -> None:
     assert list(found) == ["equal-cost-table", "targets", "signals"]
     rows = {row[0]: row[1:] for row in found["equal-cost-table"]}
     assert rows["reward at equal samples"][0] == "120 steps"
-    assert rows["reward at equal samples"][-1] == "equivalent"
+    assert rows["reward at equal samples"][-1] == "equivalent (±0.050)"
     assert rows["validation accuracy at equal hours"][1].endswith(" / 120")
     assert found["targets"][0][0] == "validation accuracy 0.500"
     assert found["targets"][1][2] != found["targets"][1][3]  # hours

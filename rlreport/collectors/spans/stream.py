@@ -44,6 +44,9 @@ _SMALL_BYTES = 4096
 _KEPT_BYTES = 64 << 10
 _LONGEST_KEY = 256
 _FILLING = b" \t\r\n,\0"
+_REST = re.compile(rb"[ \t\r\n,\0]*\Z")
+#: Of many arrays, so much is looked at first.
+_FIRST_WINDOW = 2 << 10
 #: What follows the bracket that closes the array.
 _AFTER_ARRAY: dict[Layout, re.Pattern[bytes]] = {
     "array": re.compile(rb"[\s\0]*\Z"),
@@ -100,70 +103,94 @@ class JsonStream(Generic[T]):
         self._repeated = repeated
         self._decoders: list[msgspec.json.Decoder[T]] = []
         self._gap = _GAP
+        # The text from `_position` on is not used up yet; `_base` bytes of the file came before the buffer.
         self._buffer = b""
-        self._offset = 0
+        self._position = 0
+        self._base = 0
+        self._window = 0
         self._started = False
         self._ended = False
 
     def batches(self) -> Iterator[list[T]]:
         """Yield the elements of each piece of the file. Raises OSError when the file cannot be read."""
         for piece in self._reader.chunks():
-            self._buffer = self._buffer + piece if self._buffer else piece
-            if not self._started:
-                self._start(final=False)
-            yield from self._take(final=False)
-        if not self._started:
-            self._start(final=True)
-        yield from self._take(final=True)
+            self._base += self._position
+            self._buffer = self._buffer[self._position :] + piece
+            self._position = 0
+            yield from self._advance(final=False)
+        yield from self._advance(final=True)
         complete = not self._started if self._repeated else self._ended
         self.unfinished = self.unfinished or (self.layout == "object" and not complete)
 
+    def _advance(self, final: bool) -> Iterator[list[T]]:
+        """Decode what the buffer holds; what must wait for more of the file is kept."""
+        again = True
+        while again:
+            if not self._started:
+                self._start(final)
+            if not self._started or self._ended:
+                break
+            again = yield from self._decode_whole(final)
+            again = self._leave_array() or again
+        if self._ended:
+            self.tail += self._buffer[self._position : self._position + MAX_HEAD_BYTES - len(self.tail)]
+            self._position = len(self._buffer)
+
+    def _leave_array(self) -> bool:
+        """After the end of one of several arrays: get ready to look for the next one."""
+        if not (self._ended and self._repeated):
+            return False
+        self._started = self._ended = False
+        self.head = b""
+        return True
+
     def _start(self, final: bool) -> None:
         """Find out the layout and where the elements begin; waits for more of the file where that is not clear yet."""
-        if self._repeated and self.layout != "none":
-            self._start_next()
-            return
-        begin = _BLANK.match(self._buffer).end()  # type: ignore[union-attr]  # an empty match is a match
-        if begin == len(self._buffer) and not final and begin < MAX_HEAD_BYTES:
-            return
-        self._started = True
-        first = self._buffer[begin : begin + 1]
-        if self._repeated and first in (b"[", b"{"):
-            self.layout = "object"
-            self._decoders = [msgspec.json.Decoder(kind) for kind in self._default_types]
-            self._start_next()
-            return
-        if first == b"[":
-            self.layout = "array"
-            begin += 1
-        elif first == b"{":
-            found = None if self._key is None else self._key.search(self._buffer, begin, begin + MAX_HEAD_BYTES)
-            if self._is_lines(begin):
-                self.layout = "lines"
-            elif found is not None:
-                self.layout = "object"
-                self.head = self._buffer[begin : found.end()]
-                begin = found.end()
-            elif not final and len(self._buffer) < MAX_HEAD_BYTES:
-                self._started = False
-                return
-            else:
-                self.layout = "lines"
-        else:
-            self._ended = True
-            self._buffer = b""
-            return
-        self._drop(begin)
-        types = self._types.get(self.layout, self._default_types)
-        self._decoders = [msgspec.json.Decoder(kind) for kind in types]
+        if self.layout == "none":
+            self._find_layout(final)
+        elif self._key is not None:
+            found = self._key.search(self._buffer, self._position)
+            end = found.end() if found is not None else max(self._position, len(self._buffer) - _LONGEST_KEY)
+            self.head = (self.head + self._buffer[self._position : end])[-_KEPT_BYTES:]
+            self._begin(end, started=found is not None)
 
-    def _start_next(self) -> None:
-        """Find the next of several arrays; only the end of the text without one is kept."""
-        found = None if self._key is None else self._key.search(self._buffer)
-        self._started = found is not None
-        end = found.end() if found is not None else max(0, len(self._buffer) - _LONGEST_KEY)
-        self.head = (self.head + self._buffer[:end])[-_KEPT_BYTES:]
-        self._drop(end)
+    def _find_layout(self, final: bool) -> None:
+        buffer = self._buffer
+        begin = _BLANK.match(buffer).end()  # type: ignore[union-attr]  # an empty match is a match
+        if begin == len(buffer) and not final and begin < MAX_HEAD_BYTES:
+            return
+        first = buffer[begin : begin + 1]
+        if first not in (b"[", b"{"):
+            self._started = self._ended = True
+            self._position = len(buffer)
+        elif self._repeated:
+            self.layout = "object"
+            self._set_types()
+            self._start(final)
+        elif first == b"[":
+            self.layout = "array"
+            self._begin(begin + 1)
+        elif self._is_lines(begin):
+            self.layout = "lines"
+            self._begin(begin)
+        elif self._key is not None and (found := self._key.search(buffer, begin, begin + MAX_HEAD_BYTES)):
+            self.layout = "object"
+            self.head = buffer[begin : found.end()]
+            self._begin(found.end())
+        elif final or len(buffer) >= MAX_HEAD_BYTES:
+            self.layout = "lines"
+            self._begin(begin)
+
+    def _begin(self, position: int, started: bool = True) -> None:
+        """Go on at a position, where elements begin if `started`."""
+        self._position = position
+        self._started = started
+        self._window = _FIRST_WINDOW
+        if not self._decoders:
+            self._set_types()
+
+    def _set_types(self) -> None:
+        self._decoders = [msgspec.json.Decoder(kind) for kind in self._types.get(self.layout, self._default_types)]
 
     def _is_lines(self, begin: int) -> bool:
         """Whether the first line is a whole object and another one follows."""
@@ -174,72 +201,68 @@ class JsonStream(Generic[T]):
         split = split_objects(line)
         return len(split.starts) == 1 and split.starts[0] == 0 and not line[split.ends[0] :].strip(_FILLING)
 
-    def _take(self, final: bool) -> Iterator[list[T]]:
-        """Decode what the buffer holds; keeps what must wait for more of the file."""
-        again = self._started and not self._ended
-        while again and self._buffer:
-            again = yield from self._decode_whole(final)
-            if self._ended and self._repeated:
-                self._ended, self.head = False, b""
-                self._start_next()
-                again = self._started
-        if self._ended and self._buffer:
-            room = MAX_HEAD_BYTES - len(self.tail)
-            self.tail += self._buffer[:room]
-            self._drop(len(self._buffer))
-
     def _decode_whole(self, final: bool) -> Generator[list[T], None, bool]:
-        """Decode those elements of the buffer that are whole; returns whether the rest should be looked at again at once."""
-        split = split_objects(self._buffer)
-        self._learn_gap(split)
+        """Decode those elements of the buffer that are whole; returns whether the rest should be looked at again at once.
+
+        Of many arrays, which may be small, only a window is split at a time; it grows while the array goes on.
+        """
+        origin = self._position
+        piece = self._buffer[origin : origin + self._window] if self._repeated else self._buffer[origin:]
+        split = split_objects(piece)
+        self._learn_gap(piece, split)
         for first in range(0, len(split.starts), _BATCH):
             batch: list[T] = []
             starts, ends = split.starts[first : first + _BATCH].tolist(), split.ends[first : first + _BATCH].tolist()
             for start, end in zip(starts, ends, strict=True):
-                element = self._decode_one(self._buffer[start:end])
+                element = self._decode_one(piece[start:end])
                 if element is not None:
                     batch.append(element)
-                elif self._find_gap(start, end) is None:
-                    if self._buffer[start] == _OPEN_BRACE:
-                        batch += self._give_up(start, end)
+                elif self._find_gap(origin + start, origin + end) is None:
+                    if piece[start] == _OPEN_BRACE:
+                        batch += self._give_up(origin + start, origin + end)
                 else:
                     yield batch
-                    self._drop(start)
+                    self._position = origin + start
                     return (yield from self._recover())
             yield batch
         if split.closed is not None:
-            return (yield from self._close(split.closed, final))
-        rest = self._buffer[split.consumed :]
-        self._drop(split.consumed)
-        if len(rest) > self._max_element_bytes or (final and rest.strip(_FILLING)):
-            if self._find_gap(0, len(rest)) is not None:
+            return (yield from self._close(origin + split.closed, final))
+        self._position = origin + split.consumed
+        if origin + len(piece) < len(self._buffer):
+            self._window *= 4
+            return True
+        return (yield from self._finish(final))
+
+    def _finish(self, final: bool) -> Generator[list[T], None, bool]:
+        """Look at the rest of the buffer, which holds no whole element: it waits, unless it is too large or the last."""
+        end = len(self._buffer)
+        blank = _REST.match(self._buffer, self._position) is not None
+        if blank and final:
+            self._position = end
+        elif end - self._position > self._max_element_bytes or (final and not blank):
+            if self._find_gap(self._position, end) is not None:
                 return (yield from self._recover())
-            if final:
-                self.unfinished = True
-                yield self._rescue(rest)
-            else:
-                yield self._give_up(0, len(rest))
-            self._drop(len(rest))
-        elif final:
-            self._drop(len(rest))
+            self.unfinished = self.unfinished or final
+            yield self._rescue(self._buffer[self._position :]) if final else self._give_up(self._position, end)
+            self._position = end
         return False
 
     def _close(self, at: int, final: bool) -> Generator[list[T], None, bool]:
         """End the array at a closing bracket; where it is likely to be another bracket, go on behind it."""
-        if not final and not self._buffer[at + 1 :].strip(_FILLING):
-            self._drop(at)
+        if not final and _REST.match(self._buffer, at + 1) is not None:
+            self._position = at
             return False
         after = _AFTER_ARRAY[self.layout].match(self._buffer, at + 1) is not None
-        broken = self.unreadable > 0 and self._find_gap(at, len(self._buffer)) is not None
+        broken = self.unreadable > 0 and not self._repeated and self._find_gap(at, len(self._buffer)) is not None
         if self._buffer[at : at + 1] == b"]" and after and not broken:
-            self._drop(at + 1)
+            self._position = at + 1
             self._ended = True
             return False
         self._count_unreadable(at)
         start = self._buffer.find(b"{", at)
-        self._drop(start if start >= 0 else len(self._buffer))
+        self._position = start if start >= 0 else len(self._buffer)
         recovered = yield from self._recover()
-        return recovered or 0 < len(self._buffer) < _SMALL_BYTES
+        return recovered or 0 < len(self._buffer) - self._position < _SMALL_BYTES
 
     def _recover(self) -> Generator[list[T], None, bool]:
         """Decode the buffer's elements up to its last gap between two, found by the text of the gaps alone.
@@ -247,7 +270,7 @@ class JsonStream(Generic[T]):
         Returns:
             Whether the rest should be looked at again: it holds no gap.
         """
-        start = 0
+        begin = start = self._position
         batch: list[T] = []
         while (gap := self._find_gap(start, len(self._buffer))) is not None:
             element = self._decode_one(self._buffer[start : gap[0]])
@@ -257,22 +280,20 @@ class JsonStream(Generic[T]):
                 yield batch
                 batch = []
         yield batch
-        self._drop(start)
-        return start > 0
+        self._position = start
+        return start > begin
 
     def _find_gap(self, start: int, end: int) -> tuple[int, int] | None:
         """The next gap between two elements: where the one ends and the other begins; None when there is none."""
         match = self._gap.search(self._buffer, start + 1, end)
         return (match.start() + 1, match.start(1)) if match else None
 
-    def _learn_gap(self, split: Split) -> None:
+    def _learn_gap(self, piece: bytes, split: Split) -> None:
         """Learn with which key elements begin: objects within elements, which stand side by side too, have other keys."""
         if self._gap is not _GAP or not len(split.starts):
             return
         every = max(1, len(split.starts) // _SAMPLED)
-        keys = Counter(
-            match[1] for start in split.starts[::every].tolist() if (match := _FIRST_KEY.match(self._buffer, start))
-        )
+        keys = Counter(match[1] for start in split.starts[::every].tolist() if (match := _FIRST_KEY.match(piece, start)))
         common = sorted(key for key, count in keys.items() if count * _RARE >= keys.total())
         if common:
             names = b"|".join(re.escape(key) for key in common)
@@ -309,8 +330,4 @@ class JsonStream(Generic[T]):
     def _count_unreadable(self, at: int) -> None:
         self.unreadable += 1
         if self.first_unreadable is None:
-            self.first_unreadable = self._offset + at
-
-    def _drop(self, count: int) -> None:
-        self._buffer = self._buffer[count:]
-        self._offset += count
+            self.first_unreadable = self._base + at
