@@ -11,10 +11,13 @@ from rlreport.comparators.change_chain import chain_notices, declared_changes
 from rlreport.comparators.change_invariants import invariant_notices
 from rlreport.comparators.change_work import step_against_throughput
 from rlreport.comparators.comparability import Comparability, comparability
+from rlreport.comparators.course import Course, RunCourse, follow_course, follow_run
 from rlreport.comparators.doubts import doubts
 from rlreport.comparators.idle import idle_of_trace, measure_idle
 from rlreport.comparators.judge import METRIC_NAMES, Judgement, PairResults, judge_report
 from rlreport.comparators.quality import QualitySummary, compare_quality, summarise_quality
+from rlreport.comparators.replicated import ReplicatedComparison, with_runs_as_unit
+from rlreport.comparators.replicated_pair import compare_pair_groups
 from rlreport.comparators.replicates import ReplicateCheck, check_groups
 from rlreport.comparators.results import (
     Change,
@@ -66,6 +69,8 @@ class AnalysisRequest:
     from_step: int | None = None
     to_step: int | None = None
     margins: Mapping[str, float] = field(default_factory=dict)
+    targets: Mapping[str, float] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     knob: str | None = None
     policy: ChangePolicy = NO_POLICY
     primary: tuple[str, ...] = ("throughput",)
@@ -99,6 +104,12 @@ class RunResult:
     checkpoint_seconds: tuple[tuple[int, float], ...] = ()
     timeline: Timeline | None = None
     invariants: tuple[Notice, ...] = ()
+    course: RunCourse = field(default_factory=RunCourse)
+
+    @property
+    def traced(self) -> bool:
+        """Whether a trace tells what the devices did."""
+        return self.timeline is not None and self.timeline.trace is not None
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -129,6 +140,8 @@ class ComparisonResult:
     quality: tuple[QualityComparison, ...]
     comparability: Comparability | None = None
     judgement: Judgement | None = None
+    course: Course = field(default_factory=Course)
+    replicated: ReplicatedComparison | None = None
 
     @property
     def comparable(self) -> bool:
@@ -176,14 +189,37 @@ def analyse(request: AnalysisRequest, runs: Mapping[str, Run]) -> Analysis:
         throughput = replace(
             throughput, notices=(*step_against_throughput(change, throughput, baseline.knob_rules), *throughput.notices)
         )
+        comparable = not change.blocking
+        replicated = compare_pair_groups(
+            baseline_id,
+            variant_id,
+            runs,
+            request.groups,
+            throughput,
+            policy=request.policy,
+            from_step=request.from_step,
+            to_step=request.to_step,
+            comparable=comparable,
+        )
+        throughput = with_runs_as_unit(throughput, replicated)
+        course = follow_course(
+            baseline,
+            variant,
+            throughput,
+            margins=_by_metric(request.margins),
+            targets=_by_metric(request.targets),
+            comparable=comparable,
+        )
         comparisons.append(
             ComparisonResult(
                 baseline_id,
                 variant_id,
                 change,
                 throughput,
-                _compare_qualities(baseline, variant, pair, request, comparable=not change.blocking),
+                _compare_qualities(baseline, variant, pair, request, comparable=comparable),
                 comparability(change, throughput, pair, (baseline, variant), replicates),
+                course=course,
+                replicated=replicated,
             )
         )
         windows.setdefault(baseline_id, pair[0])
@@ -196,10 +232,16 @@ def analyse(request: AnalysisRequest, runs: Mapping[str, Run]) -> Analysis:
         for c, j in zip(comparisons, judged, strict=True)
     ]
     chain = chain_notices([c.change for c in comparisons]) if request.kind == "ladder" else []
-    results = {run_id: _measure(runs[run_id], windows.get(run_id, own[run_id])) for run_id in request.run_ids}
+    targets = _by_metric(request.targets)
+    results = {run_id: _measure(runs[run_id], windows.get(run_id, own[run_id]), targets) for run_id in request.run_ids}
     changes = [(c.baseline_id, c.variant_id, c.change) for c in comparisons]
     published = study_published({run_id: runs[run_id] for run_id in request.run_ids}, changes)
     return Analysis(request, results, tuple(comparisons), published, replicates=replicates, notices=tuple(chain))
+
+
+def _by_metric(values: Mapping[str, float]) -> dict[str, float]:
+    """Values that the manifest gives by short name, by canonical metric."""
+    return {metric: values[short] for metric, short in MARGIN_NAMES.items() if short in values}
 
 
 def _compare_speeds(
@@ -229,7 +271,7 @@ def _compare_qualities(
     )
 
 
-def _measure(run: Run, window: SteadyState) -> RunResult:
+def _measure(run: Run, window: SteadyState, targets: Mapping[str, float]) -> RunResult:
     timeline = measure_timeline(run, window) if run.spans or run.gauges else None
     series = {name: metric_series(run, name, METRICS[name].unit) for name in _SERIES}
     return RunResult(
@@ -243,6 +285,7 @@ def _measure(run: Run, window: SteadyState) -> RunResult:
         series={name: found for name, found in series.items() if found is not None},
         progress=progress(run),
         checkpoint_seconds=_checkpoints(run),
+        course=follow_run(run, window, targets=targets),
         timeline=timeline,
         invariants=invariant_notices(run),
     )

@@ -34,7 +34,7 @@ def measure_idle(run: Run, window: SteadyState) -> Idle:
 
 
 def idle_of_trace(timeline: Timeline | None) -> Idle | None:
-    """Who waits for whom as a trace tells it: idle share of each side's device time, for all causes; None without a trace."""
+    """Who waits for whom as a trace tells it: idle share of each side's device time, for all causes; None without one."""
     if timeline is None or timeline.trace is None:
         return None
     account = timeline.window
@@ -43,9 +43,8 @@ def idle_of_trace(timeline: Timeline | None) -> Idle | None:
         if side is None or side.idle_fraction is None:
             sides.append(SideIdle(None, account.missing.get(name, "the trace does not tell it")))  # type: ignore[call-overload]
             continue
-        causes = ", ".join(
-            f"{CAUSE_WORDS[cause]} {percent(share)}" for cause, share in side.shares.items() if share >= 0.0005
-        )
+        told = [(cause, share) for cause, share in side.shares.items() if share >= 0.0005]
+        causes = ", ".join(f"{CAUSE_WORDS[cause]} {percent(share)}" for cause, share in told)
         what = "the traced part of the window" if not timeline.whole_trace else "the whole trace"
         sides.append(SideIdle(side.idle_fraction, f"device time without work in {what}: {causes or 'none'}"))
     return Idle(sides[0], sides[1], timeline.owner, timeline.notices)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from rlreport.comparators.analysis import Analysis, AnalysisRequest, analyse
 from rlreport.comparators.change_waive import judging_day
 from rlreport.comparators.ladder import measure_ladder
+from rlreport.comparators.replicated import replicates_by_run
 from rlreport.comparators.sweep import measure_sweep
 from rlreport.findings.rules import find
 from rlreport.manifest.model import Manifest, ManifestReport
@@ -31,6 +32,7 @@ def analysis_request(report: ManifestReport, runs: Mapping[str, Run]) -> Analysi
         to_step=report.steady_state.to_step,
         margins=dict(report.margins),
         knob=report.knob,
+        groups=replicates_by_run(report.run_ids, {name: run.group for name, run in runs.items()}),
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rlreport.manifest.model import Manifest
 from rlreport.pipeline.analyse import analyse_report, compose_report
-from rlreport.pipeline.load import load_runs
+from rlreport.pipeline.load import load_runs, wanted_runs
 from rlreport.pipeline.result import BuildResult
 from rlreport.pipeline.summary import gate_failures, verdict_lines, warning_lines
 from rlreport.report.model import Report
@@ -34,7 +34,7 @@ def build(
     that failed. Raises RlreportError when the folder cannot be written or the PDF cannot be made.
     """
     chosen = [report for report in manifest.reports if not only or report.id in only]
-    loaded = load_runs(manifest, [run_id for report in chosen for run_id in report.run_ids], progress)
+    loaded = load_runs(manifest, wanted_runs(manifest, chosen), progress)
     reports: list[Report] = []
     lines: list[str] = []
     failures: list[str] = []

@@ -11,11 +11,12 @@ from rlreport.collectors.spans import merge_spans
 from rlreport.collectors.spans.console_gauges import console_file_gauges
 from rlreport.collectors.summary import summaries_of
 from rlreport.comparators.change_table import with_knobs
+from rlreport.comparators.replicated import replicates_by_run
 from rlreport.dialects import interpret_run
 from rlreport.dialects.spans import interpret_spans
 from rlreport.dialects.summary import with_summaries
 from rlreport.dialects.verl_knob_plugins import installed_rows
-from rlreport.manifest.model import Manifest
+from rlreport.manifest.model import Manifest, ManifestReport
 from rlreport.run.diagnostics import Location, RlreportError
 from rlreport.run.model import Run, RunDeclaration
 from rlreport.run.raw import RawRun
@@ -83,6 +84,17 @@ def _located(error: RlreportError, place: Location | None) -> RlreportError:
     """The error with the run's place in the manifest for every diagnostic that has no place of its own."""
     told = tuple(d if d.location else replace(d, location=place) for d in error.diagnostics)
     return RlreportError(told, exit_code=error.exit_code)
+
+
+def wanted_runs(manifest: Manifest, reports: Iterable[ManifestReport]) -> list[str]:
+    """The runs that reports need: those they name, then the replicates of these."""
+    groups = {run_id: run.group for run_id, run in manifest.runs.items()}
+    named: list[str] = []
+    more: list[str] = []
+    for report in reports:
+        named.extend(report.run_ids)
+        more.extend(other for others in replicates_by_run(report.run_ids, groups).values() for other in others)
+    return list(dict.fromkeys([*named, *more]))
 
 
 def load_runs(manifest: Manifest, run_ids: Iterable[str], progress: Progress) -> LoadedRuns:

@@ -14,6 +14,7 @@ from rlreport.plotters.curves import draw_curves
 from rlreport.plotters.dose import draw_doses
 from rlreport.plotters.fonts import clean, missing_characters
 from rlreport.plotters.forest import draw_interval, draw_ratio
+from rlreport.plotters.horizon import draw_horizon
 from rlreport.plotters.ladder import draw_ladder
 from rlreport.plotters.style import PAPER, house_style
 from rlreport.plotters.summary import draw_speed_up
@@ -29,6 +30,7 @@ from rlreport.report.figures import (
     TimeSplitFigure,
     figure_texts,
 )
+from rlreport.report.figures_horizon import HorizonFigure
 from rlreport.report.figures_series import DoseFigure, LadderFigure
 from rlreport.report.figures_summary import SpeedUpFigure
 from rlreport.run.diagnostics import Notice
@@ -46,6 +48,7 @@ DRAWINGS: dict[type[FigureSpec], Callable[[Any], Figure]] = {
     LadderFigure: draw_ladder,
     DoseFigure: draw_doses,
     SpeedUpFigure: draw_speed_up,
+    HorizonFigure: draw_horizon,
 }
 
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}

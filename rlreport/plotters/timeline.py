@@ -12,7 +12,7 @@ from rlreport.plotters.panel import TICK_ROW_IN, Box, label_lines, labels_height
 from rlreport.plotters.scale import ticks
 from rlreport.plotters.text import line_height_in, width_in, wrap
 from rlreport.plotters.timeline_legend import looks, set_legend
-from rlreport.plotters.timeline_raster import NOTHING, colour, columns_of, pixel_size, show, stacked
+from rlreport.plotters.timeline_raster import colour, columns_of, pixel_size, show, stacked
 from rlreport.plotters.timeline_style import VERSION_COLOUR, VERSION_TEXT_COLOUR, StateStyle
 from rlreport.report.figures_timeline import (
     IDLE_PREFIX,
@@ -127,7 +127,7 @@ def _draw_lane_panel(figure: Figure, panel: LanePanel, detail: Sequence[str], ou
             codes.append(_draw_row(figure, row, lane, panel, styles))
             at -= _ROW_IN + _ROW_GAP_IN
         at += _ROW_GAP_IN
-        _label_idle(figure, codes, Box(box.left, at, box.width, group_top - at), spec.states, styles)
+        _label_idle(figure, codes, Box(box.left, at, box.width, group_top - at), spec.states)
         at -= _GROUP_GAP_IN
     _draw_versions(figure, axes, box, panel)
     return box
@@ -160,9 +160,7 @@ def _draw_row(figure: Figure, row: LaneRow, box: Box, panel: LanePanel, styles: 
     return codes
 
 
-def _label_idle(
-    figure: Figure, codes: Sequence[Codes], box: Box, states: Sequence[State], styles: Sequence[StateStyle]
-) -> None:
+def _label_idle(figure: Figure, codes: Sequence[Codes], box: Box, states: Sequence[State]) -> None:
     """Write each cause once into the widest stretch in which most lanes of the group idle for it, if the words fit."""
     import numpy as np
     from matplotlib.patches import Rectangle
@@ -188,7 +186,6 @@ def _label_idle(
         figure.add_artist(ground)
         put_text(figure, centre, middle, state.label, size_pt=style.SMALL_PT, align="center")
         taken.append((centre - wide / 2, centre + wide / 2))
-    _ = styles
 
 
 def _longest_run(mask: object) -> tuple[int, int] | None:
@@ -322,6 +319,3 @@ def _draw_strip(
     put_text(figure, page.left - _GAP_IN, middle, label, size_pt=style.SMALL_PT, align="right")
     (note,) = wrap(strip.note, _MOST_NOTE_IN, style.SMALL_PT, most_lines=1)
     put_text(figure, box.right + _GAP_IN, middle, note, size_pt=style.SMALL_PT, colour=style.MUTED)
-
-
-_ = NOTHING

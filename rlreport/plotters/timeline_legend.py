@@ -70,7 +70,7 @@ def draw_swatch(figure: Figure, box: Box, state: State) -> None:
 
 
 def set_legend(states: Sequence[State], most_in: float, version_text: str = "") -> StateLegend:
-    """Set the entries in rows no wider than a width; the line of parameter versions comes last, if there is a text for it."""
+    """Set the entries in rows no wider than a width; the line of parameter versions comes last, if it has a text."""
     entries: list[tuple[State | None, str]] = [(state, state.label) for state in states]
     if version_text:
         entries.append((None, version_text))

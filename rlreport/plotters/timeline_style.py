@@ -16,7 +16,7 @@ Hatch = Literal["", "/", "\\", "|", "-", "x", "+", ".", "o"]
 
 @dataclass(frozen=True, slots=True)
 class StateStyle:
-    """The look of a state: fill, hatch and the hatch's colour; `pitch` is the distance of its lines in units of 1/20 inch."""
+    """The look of a state: fill, hatch and the hatch's colour; `pitch` is the distance of its lines, in 1/20 inch."""
 
     fill: str
     hatch: Hatch = ""

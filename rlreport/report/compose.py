@@ -15,8 +15,11 @@ from rlreport.report.model import Callout, Code, Figure, FindingBlock, Link, Nar
 from rlreport.report.section_change import change_section
 from rlreport.report.section_close import findings_section, runs_section, threats_section
 from rlreport.report.section_comparability import ComparedPair, comparability_section
+from rlreport.report.section_equal_cost import equal_cost_section, run_signals_section
+from rlreport.report.section_horizon import horizon_section, wall_clock_section
 from rlreport.report.section_ladder import ladder_section
 from rlreport.report.section_quality import quality_section
+from rlreport.report.section_replicates import replicates_section
 from rlreport.report.section_speed import throughput_section, time_section
 from rlreport.report.section_steps import steps_section
 from rlreport.report.section_summary import published_next_section, published_section, published_traps_section
@@ -37,13 +40,37 @@ class Frame:
     manifest_sha256: str = ""
 
 
+def _along(analysis: Analysis) -> tuple[Section | None, ...]:
+    """Replicates and speed along training; of a single run its wall clock."""
+    if not analysis.comparisons:
+        own = analysis.runs[analysis.request.baseline]
+        return (wall_clock_section(own.run.label, own.course.wall_clock),)
+    return (
+        replicates_section(analysis, [comparison.replicated for comparison in analysis.comparisons]),
+        horizon_section(analysis, [comparison.course for comparison in analysis.comparisons]),
+    )
+
+
+def _at_equal_cost(analysis: Analysis) -> Section | None:
+    """Quality at equal cost, targets and signals."""
+    if not analysis.comparisons:
+        return run_signals_section(analysis.runs[analysis.request.baseline].course)
+    return equal_cost_section(analysis, [comparison.course for comparison in analysis.comparisons])
+
+
 def compose(analysis: Analysis, findings: tuple[Finding, ...], frame: Frame) -> Report:
     """Lay out one report. A profile shows first where the time goes; a comparison first what changed."""
     request = analysis.request
     narrative = Section("narrative", "The author's account", (Narrative(frame.narrative),)) if frame.narrative else None
     change, throughput, time = change_section(analysis), throughput_section(analysis), time_section(analysis)
     middle = (throughput, time) if analysis.comparisons else (time, throughput)
-    body: tuple[Section | None, ...] = (*middle, quality_section(analysis), findings_section(findings, analysis))
+    body: tuple[Section | None, ...] = (
+        *middle,
+        *_along(analysis),
+        quality_section(analysis),
+        _at_equal_cost(analysis),
+        findings_section(findings, analysis),
+    )
     study = analysis.published
     if study is not None:
         numbers = (published_section(study, roles(analysis)), published_traps_section(study))

@@ -9,6 +9,7 @@ from rlreport import __version__
 from rlreport.comparators.analysis import Analysis, ComparisonResult, RunResult
 from rlreport.comparators.results import ABSENT, KnobDifference, QualityComparison, RatioComparison
 from rlreport.findings.model import Finding
+from rlreport.report.data_course import course_data, replicated_data, run_course_data
 from rlreport.report.section_comparability import comparability_data, policy_data
 from rlreport.report.verdict_summary import published_data
 from rlreport.run.diagnostics import Notice
@@ -83,6 +84,7 @@ def _run(result: RunResult) -> dict[str, Any]:
             "owner": result.idle.owner,
         },
         "quality": asdict(result.quality),
+        **run_course_data(result.course),
         "sources": [
             {
                 "path": source.path,
@@ -131,6 +133,8 @@ def _comparison(comparison: ComparisonResult) -> dict[str, Any]:
         },
         "quality": _quality(first),
         "qualities": [_quality(quality) for quality in comparison.quality],
+        **course_data(comparison.course),
+        "replicates": replicated_data(comparison.replicated),
         "warnings": notices_data(
             (*change.notices, *throughput.notices, *(n for q in comparison.quality for n in q.notices))
         ),
@@ -188,6 +192,9 @@ def _quality(quality: QualityComparison | None) -> dict[str, Any]:
         "margin": quality.margin,
         "verdict": quality.verdict,
         "volatility_ratio": quality.volatility_ratio,
+        "volatility_low": quality.volatility_low,
+        "volatility_high": quality.volatility_high,
+        "non_inferior": quality.non_inferior,
     }
 
 

@@ -66,6 +66,7 @@ def threats_section(analysis: Analysis) -> Section:
         found = (
             *comparison.change.notices,
             *comparison.throughput.notices,
+            *comparison.course.notices,
             *(notice for quality in comparison.quality for notice in quality.notices),
         )
         items += [_notice("", notice.message, [notice.where]) for notice in found]

@@ -163,14 +163,15 @@ def _lead_table(analysis: Analysis, ladder: Ladder) -> Table:
     )
     rows: list[Row] = []
     for rung in ladder.rungs:
-        headroom, idle = rung.headroom, analysis.runs[rung.run_id].idle
+        headroom = rung.headroom
+        wait = analysis.runs[rung.run_id].time_split.fractions.get("time.wait_s")
         reserved = "unknown" if headroom.reserved_gb is None else f"{fmt.number(headroom.reserved_gb)} GB"
         rows.append(
             Row(
                 (
                     (f"{rung.number}. {label_of(analysis, rung.run_id)}",),
                     (lead_words(rung.lead),),
-                    ("unknown" if idle.trainer.fraction is None else fmt.percent(idle.trainer.fraction),),
+                    ("unknown" if wait is None else fmt.percent(wait),),
                     (reserved,),
                     (memory_words(headroom),),
                     (fmt.UNKNOWN if headroom.budget_tokens is None else fmt.count(headroom.budget_tokens),),

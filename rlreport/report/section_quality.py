@@ -11,10 +11,7 @@ from rlreport.run import format as fmt
 from rlreport.run.metrics import METRICS
 
 #: The curves of the section: metric, id, title, and whether its values are rare enough to be shown as points.
-_CURVES = (
-    ("quality.reward_mean", "reward", "Reward", False),
-    ("quality.accuracy", "accuracy", "Validation accuracy", True),
-)
+_CURVES = (("quality.accuracy", "accuracy", "Validation accuracy", True),)
 
 
 def quality_section(analysis: Analysis) -> Section:

@@ -70,24 +70,26 @@ def _bottleneck(result: RunResult) -> str:
     """Which side holds the other up, by waiting and idle time; the largest part of a step where no side is known."""
     largest = largest_phase(result.time_split)
     part = "" if largest is None else f"{METRICS[largest[0]].label} is the largest part of a step, {fmt.percent(largest[1])}"
-    wait = result.idle.trainer.fraction
+    wait = result.time_split.fractions.get("time.wait_s")
     if result.run.mode not in SEPARATED_MODES or wait is None:
         return (
             f"{capital(part)}; which side waits for the other is not told." if part else "Where its time goes is not logged."
         )
     rollout = result.idle.rollout.fraction
-    idle = "their idle time is not logged" if rollout is None else f"they idle at least {fmt.percent(rollout)}"
+    least = "" if result.traced else "at least "
+    idle = "their idle time is not logged" if rollout is None else f"they idle {least}{fmt.percent(rollout)}"
     if wait >= WAIT_WORTH_ACTING:
         return f"The Trainer waits for samples during {fmt.percent(wait)} of a step: the Rollouters hold it up ({idle})."
     share = fmt.percent(wait)
     if wait < TRAINER_BOUND_WAIT:
         told = f"; {part}" if part else ""
-        return f"The Trainer waits only {share} of a step, so it is the slower side: what idles are the Rollouters{told}."
+        idles = "what idles are the Rollouters" if rollout is None else f"the Rollouters idle {least}{fmt.percent(rollout)}"
+        return f"The Trainer waits only {share} of a step, so it is the slower side: {idles}{told}."
     if rollout is None:
         return (
             f"The Trainer waits {share} of a step; the Rollouters' idle time is not logged, so the slower side is not known."
         )
-    return f"The Trainer waits {share} of a step, and the Rollouters idle at least {fmt.percent(rollout)} of it."
+    return f"The Trainer waits {share} of a step, and the Rollouters idle {least}{fmt.percent(rollout)}."
 
 
 def _change(analysis: Analysis) -> str:

@@ -170,7 +170,11 @@ def badges(analysis: Analysis) -> tuple[Badge, ...]:
                 found.append(
                     Badge(f"reward {QUALITY_WORDS[quality.verdict]}{margin if quality.verdict == 'equivalent' else ''}")
                 )
-    if analysis.comparisons and all(result.run.group is None for result in analysis.runs.values()):
+    for comparison in analysis.comparisons:
+        horizon = comparison.course.horizon
+        if horizon is not None and horizon.agreement == "differ":
+            found.append(Badge("ratio depends on the horizon", "warn"))
+    if analysis.comparisons and all(comparison.replicated is None for comparison in analysis.comparisons):
         found.append(Badge("one run an arm", "warn"))
     for result in analysis.runs.values():
         used, logged = result.steady_state.n, len(result.run.steps)
@@ -301,8 +305,9 @@ def _profile_facts(result: RunResult) -> tuple[Fact, ...]:
             f"{fmt.number(result.throughput.steps_per_h.estimate)} steps/h",
         ),
     ]
-    if result.idle.trainer.fraction is not None:
-        found.append(Fact("Trainer waits", fmt.percent(result.idle.trainer.fraction), _idle_note(result)))
+    wait = result.time_split.fractions.get("time.wait_s")
+    if wait is not None:
+        found.append(Fact("Trainer waits", fmt.percent(wait), _idle_note(result)))
     elif devices.hybrid:
         found.append(Fact("Trainer and Rollouters", "same devices", "training and generation take turns"))
     return tuple(found)
@@ -312,7 +317,9 @@ def _idle_note(result: RunResult) -> str:
     rollout = result.idle.rollout.fraction
     if result.idle.owner == "neither" and result.idle.trainer.fraction is None:
         return "one set of devices: neither side waits"
-    return "Rollouter idle: unknown" if rollout is None else f"Rollouters idle at least {fmt.percent(rollout)}"
+    if rollout is None:
+        return "Rollouter idle: unknown"
+    return f"Rollouters idle {'' if result.traced else 'at least '}{fmt.percent(rollout)}"
 
 
 def _device_note(result: RunResult) -> str:

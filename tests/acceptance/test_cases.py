@@ -52,7 +52,8 @@ def test_throughput_and_the_trainers_waiting_are_the_truth(out: Path, run: str, 
     found, true = report(out, "qwen3-30b")["runs"][run], truth(folder)
     per_device = found["throughput"]["tokens_per_s_per_device"]["estimate"]
     assert per_device == pytest.approx(true["throughput"]["steady"]["tokens_per_s_per_device"], rel=0.01)
-    assert found["idle"]["trainer"]["fraction"] < 0.02
+    assert found["time_split"]["wait"] < 0.02
+    assert found["idle"]["owner"] == "rollout"
 
 
 def test_the_ladder_names_its_unattributable_rung_and_the_missing_run(out: Path) -> None:

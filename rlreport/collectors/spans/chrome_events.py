@@ -16,7 +16,7 @@ import msgspec
 
 from rlreport.collectors.spans.columns import SpanColumns, clean_name, version_of
 from rlreport.collectors.spans.lanes import device_lane, named_lane, rank_in
-from rlreport.collectors.spans.times import LIMIT_NS, MICROSECOND, digits_ns, to_ns
+from rlreport.collectors.spans.times import MICROSECOND, MISSING, digits_ns, micros_to_ns, to_ns
 from rlreport.run.spans import Lane
 
 if TYPE_CHECKING:
@@ -176,32 +176,17 @@ class ChromeEvents:
         self.columns.extend(codes, [names[event.name] for event in events], start, np.asarray(end), versions)
 
     def _times(self, events: list[Event], name: str) -> NDArray[np.int64]:
-        """Nanoseconds of one field of all events; the smallest number where an event has none."""
+        """Nanoseconds of one field of all events; `MISSING` where an event has none."""
         import numpy as np
 
-        missing = np.iinfo(np.int64).min
         if isinstance(events[0], ExactEvent):
             found = [digits_ns(bytes(getattr(event, name)), MICROSECOND) for event in events]
-        else:
-            values = [getattr(event, name) for event in events]
-            if all(type(value) is float for value in values):
-                micros = np.array(values, np.float64)
-                far = ~(np.abs(micros) <= LIMIT_NS / MICROSECOND)
-                micros[far] = 0.0
-                whole = np.trunc(micros)
-                nanos = whole.astype(np.int64) * MICROSECOND
-                nanos += np.rint((micros - whole) * MICROSECOND).astype(np.int64)
-                nanos[far] = missing
-                return nanos
-            found = [to_ns(value, MICROSECOND) for value in values]
-        return np.array([missing if value is None else value for value in found], np.int64)
+            return np.array([MISSING if value is None else value for value in found], np.int64)
+        return micros_to_ns([getattr(event, name) for event in events])
 
     def _check(self, start: NDArray[np.int64], duration: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which events are spans; the others are counted by reason."""
-        import numpy as np
-
-        missing = np.iinfo(np.int64).min
-        untimed = (start == missing) | (duration == missing)
+        untimed = (start == MISSING) | (duration == MISSING)
         negative, empty = ~untimed & (duration < 0), ~untimed & (duration == 0)
         dropped = self.columns.dropped
         dropped.untimed += int(untimed.sum())

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from rlreport.collectors.files import ChunkReader, iter_lines
+from rlreport.collectors.files import ChunkReader
 from rlreport.collectors.spans.times import SECOND, digits_ns, to_ns
 from rlreport.run.spans import Gauge
 
@@ -47,6 +47,7 @@ _BAR = re.compile(rb"Training Progress:\s*\d{1,3}%\|[^|\r\n]{0,200}\|\s*(\d{1,9}
 _ZONE_STEP_S = 900
 _LARGEST_ZONE_S = 14 * 3600
 _MAX_SAMPLES = 2_000_000
+_MAX_LINE_BYTES = 64 << 20
 
 
 @dataclass(slots=True)
@@ -138,8 +139,35 @@ def console_gauges(lines: Iterable[bytes | str], utc_offset_s: int | None = None
 
 
 def console_file_gauges(path: Path, utc_offset_s: int | None = None) -> list[Gauge]:
-    """The same of a log file, plain or gzipped, in a pass of its own. Raises OSError when it cannot be read."""
-    return console_gauges((line for _, line, _ in iter_lines(ChunkReader(path))), utc_offset_s)
+    """The same of a log file, plain or gzipped, in a pass of its own. Raises OSError when it cannot be read.
+
+    Only lines with a tag are looked at; a log without them is searched as fast as it can be read.
+    """
+    found = GaugeLines()
+    carry = b""
+    for chunk in ChunkReader(path).chunks():
+        buffer = carry + chunk
+        end = buffer.rfind(b"\n") + 1
+        if end == 0 and len(buffer) > _MAX_LINE_BYTES:
+            end = len(buffer)
+        for line in _tagged_lines(buffer, end):
+            found.read(line)
+        carry = buffer[end:]
+    found.read(carry)
+    return found.gauges(utc_offset_s)
+
+
+def _tagged_lines(buffer: bytes, end: int) -> list[bytes]:
+    """The lines of `buffer[:end]` that hold a tag, in their order."""
+    starts: set[int] = set()
+    for tag in TAGS:
+        position = buffer.find(tag, 0, end)
+        while position >= 0:
+            starts.add(buffer.rfind(b"\n", 0, position) + 1)
+            line_end = buffer.find(b"\n", position, end)
+            position = buffer.find(tag, line_end, end) if line_end >= 0 else -1
+    ends = {start: buffer.find(b"\n", start, end) for start in starts}
+    return [buffer[start : ends[start] if ends[start] >= 0 else end] for start in sorted(starts)]
 
 
 def with_utc_offset(gauge: Gauge, utc_offset_s: int) -> Gauge:

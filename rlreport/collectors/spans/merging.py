@@ -10,6 +10,7 @@ that they differ.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +26,9 @@ SKEW_NS = 5 * MILLISECOND
 _MIN_MARKERS = 3
 #: A correction must be this many times larger than what it leaves over.
 _CLEAR = 4
+#: Activities that ranks leave together, and how far apart they may do so.
+_COLLECTIVE = re.compile(r"weight|sync|broadcast|barrier|model_update", re.IGNORECASE)
+_TOGETHER_NS = 50 * MILLISECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +109,10 @@ def _told(found: Offset, path: str, what: str) -> Notice:
 def find_offset(reference: Mapping[str, int], other: Mapping[str, int]) -> Offset | None:
     """How far the clock of `other` is ahead of that of `reference`; None when they share no marker.
 
-    Markers are named `<activity>@<step>`. The activity with two or more shared steps whose differences scatter least
-    decides; where no activity has two, all shared markers do.
+    Markers are named `<activity>@<step>`. Of the activities with two or more shared steps, one that ranks leave together by
+    its name (a weight sync, a broadcast) decides, where its differences scatter about as little as those of any; else the
+    one whose differences scatter least, which may be off by what one rank is always later than another. Where no activity
+    has two shared steps, all shared markers decide.
     """
     import numpy as np
 
@@ -119,14 +125,15 @@ def find_offset(reference: Mapping[str, int], other: Mapping[str, int]) -> Offse
     if not several:
         name = next(iter(differences)) if len(differences) == 1 else "all activities"
         several = {name: [value for values in differences.values() for value in values]}
-    best: Offset | None = None
+    found: list[Offset] = []
     for name, values in sorted(several.items()):
         column = np.array(values, np.int64)
         middle = int(np.sort(column)[len(column) // 2])
-        residual = int(np.abs(column - middle).max())
-        if best is None or residual < best.residual_ns:
-            best = Offset(middle, residual, len(values), name)
-    return best
+        found.append(Offset(middle, int(np.abs(column - middle).max()), len(values), name))
+    best = min(found, key=lambda offset: offset.residual_ns)
+    enough_ns = max(_TOGETHER_NS, _CLEAR * best.residual_ns)
+    together = [offset for offset in found if _COLLECTIVE.search(offset.by) and offset.residual_ns <= enough_ns]
+    return min(together or [best], key=lambda offset: offset.residual_ns)
 
 
 def shift(table: SpanTable, by_ns: int) -> SpanTable:

@@ -9,7 +9,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from decimal import Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 NANOSECOND = 1
 MICROSECOND = 1_000
@@ -20,6 +26,8 @@ SECOND = 1_000_000_000
 LIMIT_NS = 4 * 10**18
 #: Unix times of traces lie above this (2001-09-09); what is smaller counts from another zero.
 UNIX_NS = 10**18
+#: Stands for a time that is none in arrays.
+MISSING = -(2**63)
 
 _NUMBER = re.compile(rb"([+-]?)(\d{0,22})(?:\.(\d{0,40}))?(?:[eE]([+-]?\d{1,3}))?")
 #: Numbers of at most so many characters without a sign and an exponent are read without a pattern.
@@ -74,6 +82,23 @@ def _sum_ns(whole: bytes, part: bytes, unit_ns: int) -> int | None:
         if len(part) > digits and part[digits] >= ord("5"):
             total += 1
     return total if total <= LIMIT_NS else None
+
+
+def micros_to_ns(values: Sequence[object]) -> NDArray[np.int64]:
+    """Nanoseconds of many times in microseconds, each as `to_ns` gives it; `MISSING` where that is None."""
+    import numpy as np
+
+    if not all(type(value) is float for value in values):
+        found = (to_ns(value, MICROSECOND) for value in values)
+        return np.array([MISSING if value is None else value for value in found], np.int64)
+    micros = np.array(values, np.float64)
+    far = ~(np.abs(micros) <= LIMIT_NS / MICROSECOND)
+    micros[far] = 0.0
+    whole = np.trunc(micros)
+    nanos: NDArray[np.int64] = whole.astype(np.int64) * MICROSECOND
+    nanos += np.rint((micros - whole) * MICROSECOND).astype(np.int64)
+    nanos[far] = MISSING
+    return nanos
 
 
 def _float_ns(value: float, unit_ns: int) -> int | None:

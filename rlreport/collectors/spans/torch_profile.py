@@ -25,7 +25,7 @@ from rlreport.collectors.spans.lanes import device_lane, rank_in, share_lanes
 from rlreport.collectors.spans.reading import folder_source, gzip_notices, no_spans, read_head_fields, stream_notices
 from rlreport.collectors.spans.stream import JsonStream
 from rlreport.collectors.spans.tables import build_table
-from rlreport.collectors.spans.times import MICROSECOND, SECOND, UNIX_NS, to_ns
+from rlreport.collectors.spans.times import MICROSECOND, SECOND, UNIX_NS, micros_to_ns, to_ns
 from rlreport.collectors.text import plural
 from rlreport.run.diagnostics import Notice, RlreportError
 from rlreport.run.raw import SourceTable
@@ -126,18 +126,16 @@ def _read_profile(reader: ChunkReader, where: str) -> tuple[_Interval, list[Noti
     count = 0
     for batch in stream.batches():
         count += len(batch)
+        spans = [event for event in batch if event.ph == "X"]
         for event in batch:
-            if event.ph != "X":
-                if event.name == _WINDOW_END:
-                    window_end = to_ns(event.ts, MICROSECOND)
-                continue
-            start, duration = to_ns(event.ts, MICROSECOND), to_ns(event.dur, MICROSECOND)
-            if start is None or duration is None or start <= 0 or duration < 0:
-                continue
-            if first is None or start < first:
-                first = start
-            if last is None or start + duration > last:
-                last = start + duration
+            if event.name == _WINDOW_END:
+                window_end = to_ns(event.ts, MICROSECOND)
+        start, duration = micros_to_ns([event.ts for event in spans]), micros_to_ns([event.dur for event in spans])
+        good = (start > 0) & (duration >= 0)
+        if good.any():
+            begins, ends = start[good], (start + duration)[good]
+            first = min(int(begins.min()), int(begins.min()) if first is None else first)
+            last = max(int(ends.max()), int(ends.max()) if last is None else last)
     rank, base = read_head_fields(stream)
     notices = [*stream_notices(stream, where), *gzip_notices(reader, where)]
     return _Interval(rank, first, last, window_end, base, count), notices

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from support.traces import UNIX_NS, UNIX_S, S, write
 
+from rlreport.collectors import files
 from rlreport.collectors.spans.console_gauges import (
     console_file_gauges,
     console_gauges,
@@ -77,6 +78,16 @@ def test_the_progress_bar_goes_on_after_a_restart() -> None:
 def test_a_file_in_a_pass_of_its_own(tmp_path: Path) -> None:
     path = write(tmp_path / "a.log.gz", "\n".join([bar(0, "00:00"), "other", bar(1, "00:10")]))
     assert [gauge.name for gauge in console_file_gauges(path)] == ["progress.steps"]
+
+
+@pytest.mark.parametrize("chunk", [5, 100, 4 << 20])
+def test_a_file_tells_what_its_lines_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
+    lines = ["other"] * 3 + [bar(0, "00:00") + poll("12:00:10,5", 1, 2, 3), "x" * 500, poll("12:00:20,5", 1, 2, 4)]
+    lines += [f"{HISTORY}[({UNIX_S}.0, 8, 128)]", "", bar(1, "00:10"), "last " + bar(2, "00:20")]
+    path = write(tmp_path / "a.log", "\n".join(lines))
+    assert console_file_gauges(path) == console_gauges(lines)
+    assert len(console_gauges(lines)) == 6
 
 
 @pytest.mark.parametrize(

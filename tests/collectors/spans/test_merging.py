@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
-from support.traces import UNIX_NS, S, rows
+from support.traces import UNIX_NS, S, event, json_lines, rows, write
 
+from rlreport.collectors.base import SourceOptions
+from rlreport.collectors.spans.chrome import ChromeTraceCollector
 from rlreport.collectors.spans.columns import SpanColumns
 from rlreport.collectors.spans.merging import find_offset, join_tables, merge_spans, rezero
 from rlreport.collectors.spans.tables import build_table
@@ -78,6 +81,34 @@ def test_processes_with_clocks_of_their_own_are_aligned_on_what_they_leave_toget
             "s1",
         )
     ]
+
+
+def test_perf_traces_of_areal_ranks_come_together(tmp_path: Path) -> None:
+    """Each process counts from its own start: rank 1 began 7 s later; both leave a weight sync at the same moment."""
+    traces = []
+    for rank, began_s in ((0, 0), (1, 7)):
+        events = []
+        for step in range(4):
+            sync_s = 20 * step + 15 - began_s
+            args = {"rank": rank, "role": "actor", "global_step": step}
+            events.append(event("train.ppo_update", (sync_s - 10) * 10**6, (8 - rank) * 10**6, **args))
+            events.append(event("train.update_weights", (sync_s - 2 + rank) * 10**6, (2 - rank) * 10**6, **args))
+        path = write(tmp_path / f"traces-r{rank}.jsonl", json_lines(events))
+        traces.append(ChromeTraceCollector().read(path, SourceOptions(path.name)))
+    merged = merge_spans(traces)
+    (table,) = merged.tables
+    found = {(lane, name): start for lane, name, start, _ in reversed(rows(table))}
+    assert found == {
+        ("actor/rank_0", "train.ppo_update"): 5 * S,
+        ("actor/rank_0", "train.update_weights"): 13 * S,
+        ("actor/rank_1", "train.ppo_update"): 5 * S,
+        ("actor/rank_1", "train.update_weights"): 14 * S,
+    }
+    assert [(n.code, n.where) for n in merged.notices] == [("RR270", "traces-r1.jsonl")]
+    assert (
+        "aligned by +7 s on shared markers (4 of train.update_weights); the largest residual is 0 ms"
+        in merged.notices[0].message
+    )
 
 
 def test_a_clock_of_its_own_is_put_on_unix_time() -> None:

@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlreport.collectors.spans.times import LIMIT_NS, MICROSECOND, MILLISECOND, NANOSECOND, SECOND, digits_ns, to_ns
+from rlreport.collectors.spans.times import (
+    LIMIT_NS,
+    MICROSECOND,
+    MILLISECOND,
+    MISSING,
+    NANOSECOND,
+    SECOND,
+    digits_ns,
+    micros_to_ns,
+    to_ns,
+)
 
 UNITS = (NANOSECOND, MICROSECOND, MILLISECOND, SECOND)
 
@@ -65,3 +75,14 @@ def test_floats_become_the_nearest_nanosecond(number: float, unit: int) -> None:
     exact = Decimal(number) * unit
     assert found is not None or abs(exact) > LIMIT_NS - 1
     assert found is None or abs(found - exact) <= Decimal("0.5") + abs(exact) * Decimal("1e-15")
+
+
+MANY = st.lists(
+    st.floats() | st.integers(-(10**20), 10**20) | st.sampled_from(["1.5", "x", None, True, "9" * 30]), max_size=8
+)
+
+
+@given(MANY | st.lists(st.floats(), max_size=8))
+def test_many_times_are_as_one_by_one(values: list[object]) -> None:
+    expected = [to_ns(value, MICROSECOND) for value in values]
+    assert micros_to_ns(values).tolist() == [MISSING if value is None else value for value in expected]

@@ -1,0 +1,286 @@
+"""From timelines to figures of lanes and occupancy: which windows, which lanes, which bins, and the words around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rlreport.comparators.bubble_paint import BUSY_STATES, IDLE_STATES, UNTOLD, Painted, is_idle, state_name
+from rlreport.comparators.bubbles import PaintedSeat, account_stretches
+from rlreport.comparators.timeline import Trace
+from rlreport.comparators.windows_shown import ShownWindow, WindowKind
+from rlreport.report.figures import FigureSpec
+from rlreport.report.figures_timeline import (
+    IDLE_PREFIX,
+    LaneFigure,
+    LanePanel,
+    LaneRow,
+    OccupancyFigure,
+    OccupancyPanel,
+    OccupancyStrip,
+)
+from rlreport.report.timeline_words import (
+    SIDE_WORDS,
+    STATE_PLACES,
+    STATES,
+    ShownRun,
+    devices_text,
+    idle_text,
+    sides_text,
+)
+from rlreport.run import format as fmt
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: Rows of a window: Trainer lanes, and replicas where one run is shown or several.
+MOST_TRAINER_ROWS = 2
+MOST_REPLICA_ROWS = 8
+#: Stretches of equal length of the whole run.
+BINS = 240
+#: Trainer lanes whose states differ in less than this share of a window are one row.
+ALIKE = 0.02
+
+WINDOW_WORDS: dict[WindowKind, str] = {
+    "median": "median cycles",
+    "worst": "the worst cycle",
+    "validation": "a cycle with a validation",
+    "whole": "the whole trace",
+}
+
+#: States of painted seats -> places in the figure's list.
+_PLACES = {
+    **{state: STATE_PLACES[state_name(state)] for state in BUSY_STATES},
+    **{state: STATE_PLACES[f"{IDLE_PREFIX}{state_name(state)}"] for state in IDLE_STATES},
+    UNTOLD: STATE_PLACES["untold"],
+}
+
+
+def median_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
+    """The median window of every run that has a trace, below each other."""
+    shown = [(run, run.timeline.trace, run.timeline.trace.shown[0]) for run in runs if run.timeline.trace is not None]
+    if not shown:
+        return None
+    panels = tuple(lane_panel(run, trace, window, many=len(shown) > 1) for run, trace, window in shown)
+    return _lane_figure("timeline", "Timeline of median cycles", panels)
+
+
+def special_figure(run: ShownRun) -> FigureSpec | None:
+    """The worst window of a run and one with a validation, where they are not in the median window."""
+    trace = run.timeline.trace
+    if trace is None or len(trace.shown) < 2:
+        return None
+    panels = tuple(lane_panel(run, trace, window, many=True) for window in trace.shown[1:])
+    return _lane_figure("timeline-special", "Timeline of special cycles", panels)
+
+
+def _lane_figure(figure_id: str, title: str, panels: tuple[LanePanel, ...]) -> LaneFigure:
+    return LaneFigure(
+        id=figure_id,
+        title=title,
+        caption=" ".join(f"{panel.title}: {panel.detail}" for panel in panels) if len(panels) > 1 else panels[0].detail,
+        how_to_read=(
+            "A row is a group of devices. Filled: work. Hatched: idle, by cause. Yellow: a new parameter version serves. "
+            "Windows are chosen by rule: median cycles by length, the worst by idle device time. Of many replicas some are "
+            "shown, from the busiest to the idlest, evenly."
+        ),
+        alt=f"{title}. " + " ".join(f"{panel.title}. {panel.detail}" for panel in panels),
+        panels=panels,
+        states=STATES,
+        x_label="seconds from the first parameter version shown",
+    )
+
+
+def lane_panel(run: ShownRun, trace: Trace, window: ShownWindow, *, many: bool) -> LanePanel:
+    """One window as rows of lanes."""
+    import numpy as np
+
+    course = trace.scene.course
+    inside = [(at, version) for at, version in course.boundaries if window.start_ns <= at <= window.end_ns]
+    zero = inside[0][0] if inside else window.start_ns
+    edges = np.array([window.start_ns, window.end_ns], np.int64)
+    account = account_stretches(trace.seats, trace.scene.lanes, edges, zero, "")[0]
+    steps = _steps_text(window)
+    title = f"{run.label}: {WINDOW_WORDS[window.kind]}{steps}" if many else f"{WINDOW_WORDS[window.kind]}{steps}"
+    rows = [_row(seat, label, group, window, zero) for seat, label, group in _chosen(trace, window)]
+    return LanePanel(
+        title=f"{title[0].upper()}{title[1:]}" if not many else title,
+        detail=sides_text(account.trainer, account.rollout),
+        rows=tuple(rows),
+        begin=(window.start_ns - zero) / 1e9,
+        end=(window.end_ns - zero) / 1e9,
+        versions=tuple(((at - zero) / 1e9, _version_text(trace, at, version)) for at, version in inside),
+    )
+
+
+def _steps_text(window: ShownWindow) -> str:
+    if window.first_step is None or window.last_step is None:
+        return ""
+    if window.first_step == window.last_step:
+        return f", step {window.first_step}"
+    return f", steps {window.first_step} to {window.last_step}"
+
+
+def _version_text(trace: Trace, at: int, version: int | None) -> str:
+    if version is not None:
+        return f"v{version}"
+    cycle = next((cycle for cycle in trace.scene.course.cycles if abs(cycle.end_ns - at) < 1_000_000), None)
+    return "" if cycle is None or cycle.last_step is None else f"after step {cycle.last_step}"
+
+
+def _row(seat: PaintedSeat, label: str, group: str, window: ShownWindow, zero: int) -> LaneRow:
+    pieces = seat.painted.clipped(window.start_ns, window.end_ns)
+    edges = [(start - zero) / 1e9 for start, _, _ in pieces] + ([(pieces[-1][1] - zero) / 1e9] if pieces else [0.0])
+    idle = sum(end - start for start, end, state in pieces if is_idle(state))
+    total = sum(end - start for start, end, _ in pieces)
+    return LaneRow(
+        label=label,
+        group=group,
+        edges=tuple(edges),
+        states=tuple(_PLACES[state] for _, _, state in pieces),
+        note=f"idle {fmt.percent(idle / total, 0)}" if total else "",
+    )
+
+
+def _chosen(trace: Trace, window: ShownWindow) -> list[tuple[PaintedSeat, str, str]]:
+    """The rows of a window: (seat, label, group)."""
+    found: list[tuple[PaintedSeat, str, str]] = []
+    lanes = trace.scene.lanes
+    trainer = [seat for seat in trace.seats if seat.seat.side == "trainer"]
+    rollout = [seat for seat in trace.seats if seat.seat.side == "rollout"]
+    if trainer and not trace.scene.shared:
+        kept = _unlike(trainer, window)
+        if len(kept) == 1:
+            weight = sum(seat.seat.weight for seat in trainer)
+            name = f"Trainer, {devices_text(weight if lanes.trainer_devices else None, len(trainer))}"
+            found.append((kept[0], name, "trainer"))
+        else:
+            found += [(seat, _lane_name(trace, seat), "trainer") for seat in _evenly(kept, MOST_TRAINER_ROWS, window)]
+    elif trainer:
+        found += [(seat, _lane_name(trace, seat), "trainer") for seat in _evenly(trainer, MOST_REPLICA_ROWS, window)]
+    found += [(seat, _lane_name(trace, seat), "rollout") for seat in _evenly(rollout, MOST_REPLICA_ROWS, window)]
+    return found
+
+
+def _lane_name(trace: Trace, seat: PaintedSeat) -> str:
+    names = [trace.scene.table.lanes[code].name.replace("_", " ") for code in seat.seat.lanes]
+    return " + ".join(dict.fromkeys(names[:2]))
+
+
+def _unlike(seats: Sequence[PaintedSeat], window: ShownWindow) -> list[PaintedSeat]:
+    """Seats that do something else than the first one: only that one where all do the same."""
+    first = seats[0]
+    different = [seat for seat in seats[1:] if _difference(first.painted, seat.painted, window) > ALIKE]
+    return [first] if not different else list(seats)
+
+
+def _difference(first: Painted, second: Painted, window: ShownWindow) -> float:
+    """Share of a window in which two seats are in different states."""
+    import numpy as np
+
+    if first is second:
+        return 0.0
+    edges = np.unique(np.clip(np.concatenate([first.edges_ns, second.edges_ns]), window.start_ns, window.end_ns))
+    if len(edges) < 2:
+        return 0.0
+    at = edges[:-1]
+    states = [painted.states[np.searchsorted(painted.edges_ns, at, "right") - 1] for painted in (first, second)]
+    return float(np.diff(edges)[states[0] != states[1]].sum() / (edges[-1] - edges[0]))
+
+
+def _evenly(seats: Sequence[PaintedSeat], most: int, window: ShownWindow) -> list[PaintedSeat]:
+    """At most so many seats, evenly from the busiest to the idlest in the window, in the order of their numbers."""
+    if len(seats) <= most:
+        return list(seats)
+
+    def idle(place: int) -> tuple[float, int]:
+        pieces = seats[place].painted.clipped(window.start_ns, window.end_ns)
+        return sum(end - start for start, end, state in pieces if is_idle(state)), place
+
+    order = sorted(range(len(seats)), key=idle)
+    picked = sorted({order[round(step * (len(order) - 1) / (most - 1))] for step in range(most)})
+    return [seats[place] for place in picked]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """The unit of a long time axis."""
+
+    seconds: float
+    word: str
+
+
+def _unit(seconds: float) -> _Unit:
+    if seconds > 3 * 3600:
+        return _Unit(3600.0, "hours")
+    return _Unit(60.0, "minutes") if seconds > 600 else _Unit(1.0, "seconds")
+
+
+def occupancy_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
+    """The whole trace of every run: what the devices of each side did, in stretches of equal length."""
+    traced = [(run, run.timeline.trace) for run in runs if run.timeline.trace is not None]
+    if not traced:
+        return None
+    unit = _unit(max((t.scene.course.end_ns - t.scene.course.begin_ns) / 1e9 for _, t in traced))
+    panels = tuple(_occupancy_panel(run, trace, unit) for run, trace in traced)
+    told = [
+        f"{run.label}: {sides_text(run.timeline.whole.trainer, run.timeline.whole.rollout)}"
+        for run, _ in traced
+        if run.timeline.whole is not None
+    ]
+    return OccupancyFigure(
+        id="occupancy",
+        title="The whole run at a glance",
+        caption=" ".join(told),
+        how_to_read=(
+            f"Height: share of a side's devices, in {BINS} stretches of equal length. Filled: work, hatched: idle by cause. "
+            "The bracket is the window that is accounted for."
+        ),
+        alt="Occupancy of devices over time. " + " ".join(told),
+        panels=panels,
+        states=STATES,
+        x_label=f"{unit.word} from the begin of the trace",
+    )
+
+
+def _occupancy_panel(run: ShownRun, trace: Trace, unit: _Unit) -> OccupancyPanel:
+    import numpy as np
+
+    timeline, course = run.timeline, trace.scene.course
+    edges = np.linspace(course.begin_ns, course.end_ns, BINS + 1).round().astype(np.int64)
+    strips = []
+    for side in ("trainer", "rollout"):
+        mine = [seat for seat in trace.seats if seat.seat.side == side]
+        account = timeline.window.side(side)
+        if not mine or account is None:
+            continue
+        weight = sum(seat.seat.weight for seat in mine)
+        shares = sum(seat.seat.weight * seat.painted.seconds_by_state(edges) for seat in mine)
+        strips.append(
+            OccupancyStrip(
+                label=f"{SIDE_WORDS[side]}, {devices_text(account.devices, len(mine))}",
+                note=f"idle {idle_text(account)}",
+                shares=_by_place(np.asarray(shares) / weight / (np.diff(edges) / 1e9)),
+            )
+        )
+    first, last = timeline.window.start_s / unit.seconds, timeline.window.end_s / unit.seconds
+    return OccupancyPanel(
+        title=run.label,
+        strips=tuple(strips),
+        begin=0.0,
+        end=(course.end_ns - course.begin_ns) / 1e9 / unit.seconds,
+        window=(first, last),
+        window_text="the whole trace" if timeline.whole_trace else "steady window",
+    )
+
+
+def _by_place(shares: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:
+    """Shares by state and stretch in the order of the figure's states, one tuple a stretch."""
+    import numpy as np
+
+    table = np.zeros((shares.shape[1], len(STATES)))
+    for state, place in _PLACES.items():
+        table[:, place] = shares[state]
+    return tuple(tuple(row) for row in table.round(5).tolist())
