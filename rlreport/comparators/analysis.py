@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rlreport.comparators.change import compare_config
 from rlreport.comparators.change_chain import chain_notices, declared_changes
+from rlreport.comparators.change_facts import seeds_of
 from rlreport.comparators.change_invariants import invariant_notices
 from rlreport.comparators.change_work import step_against_throughput
 from rlreport.comparators.comparability import Comparability, comparability
@@ -182,7 +183,8 @@ def analyse(request: AnalysisRequest, runs: Mapping[str, Run]) -> Analysis:
     comparisons: list[ComparisonResult] = []
     for baseline_id, variant_id in request.pairs:
         baseline, variant = runs[baseline_id], runs[variant_id]
-        change = compare_config(baseline, variant, declared=declared, waivers=request.waivers, policy=request.policy)
+        waivers = {**_free_seeds(baseline, variant, request.groups), **request.waivers}
+        change = compare_config(baseline, variant, declared=declared, waivers=waivers, policy=request.policy)
         change = replace(change, blocking=(*doubts(baseline, variant), *change.blocking))
         pair = common_window(baseline, own[baseline_id], variant, own[variant_id])
         throughput = _compare_speeds(baseline, variant, pair, request, change)
@@ -242,6 +244,13 @@ def analyse(request: AnalysisRequest, runs: Mapping[str, Run]) -> Analysis:
 def _by_metric(values: Mapping[str, float]) -> dict[str, float]:
     """Values that the manifest gives by short name, by canonical metric."""
     return {metric: values[short] for metric, short in MARGIN_NAMES.items() if short in values}
+
+
+def _free_seeds(baseline: Run, variant: Run, groups: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Seeds differ on purpose where an arm has replicates: the runs of one configuration are then the unit."""
+    if not (groups.get(baseline.run_id) or groups.get(variant.run_id)):
+        return {}
+    return dict.fromkeys((*seeds_of(baseline), *seeds_of(variant)), "the seed of a replicate")
 
 
 def _compare_speeds(

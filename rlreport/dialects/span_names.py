@@ -1,5 +1,4 @@
-"""What the names in timelines mean: raw names of activities -> `Activity`, of lanes -> side, of quantities -> canonical
-gauges.
+"""What names in timelines mean: of activities (-> `Activity`), of lanes (-> side), of quantities (-> canonical gauge).
 
 The tables are meant to be read and extended. A name is looked up as it is, then without what frameworks put around it:
 Ray's `ray::Class.method()`, AReaL's `train.`, the worker group in verl's fused methods
@@ -32,14 +31,14 @@ _VERL_WORKERS = "verl/workers/engine_workers.py, verl/workers/fsdp_workers.py"
 _VERL_TIMERS = "verl/trainer/ppo/ray_trainer.py, verl/trainer/ppo/v1/trainer_base.py"
 _STATES = "verl/utils/profiler/profile.py, verl/workers/rollout/vllm_rollout/vllm_async_server.py"
 _AREAL = "areal/trainer/rl_trainer.py, areal/utils/perf_tracer.py"
-_ROLL = "roll/pipeline/rlvr/rlvr_pipeline.py, roll/pipeline/agentic/agentic_pipeline.py"
+_ROLL = "roll/pipeline/rlvr/rlvr_pipeline.py, roll/utils/otel_receiver.py"
 _SLIME = "slime/observability/timer.py, slime/backends/megatron_utils/actor.py"
 _NEMO = "nemo_rl/algorithms/grpo.py"
-_SKYRL = "skyrl_train/trainer.py, skyrl_train/fully_async_trainer.py"
+_SKYRL = "skyrl/train/trainer.py, skyrl/train/fully_async_trainer.py"
 _OPENRLHF = "openrlhf/trainer/ppo_trainer.py, openrlhf/trainer/ppo_trainer_async.py"
-_PRIME = "prime_rl/trainer/rl/train.py, prime_rl/orchestrator/orchestrator.py"
+_PRIME = "src/prime_rl/trainer/rl/train.py, src/prime_rl/orchestrator/orchestrator.py"
 _OPEN_INSTRUCT = "open_instruct/grpo_fast.py"
-_TINKER = "tinker_cookbook/rl/train.py"
+_TINKER = "tinker_cookbook/rl/train.py, tinker_cookbook/utils/trace.py"
 
 NAME_ROWS: tuple[NameRow, ...] = (
     # Generation.
@@ -122,7 +121,7 @@ NAME_ROWS: tuple[NameRow, ...] = (
     NameRow("checkpoint", "open-instruct", ("saving",), _OPEN_INSTRUCT),
     # Waiting.
     NameRow("wait", "verl", ("wait", "wait_prev_gen", "switch_wait", "wait_for_enough_samples"), _VERL_TIMERS),
-    NameRow("wait", "AReaL", ("train.rollout", "prepare_batch", "wait"), _AREAL),
+    NameRow("wait", "AReaL", ("train.rollout", "distill_train.rollout", "prepare_batch", "wait"), _AREAL),
     NameRow("wait", "slime", ("train_wait",), _SLIME),
     NameRow("wait", "NeMo-RL", ("exposed_generation", "buffer_starvation", "refit_bubble"), _NEMO),
     NameRow("wait", "SkyRL", ("wait_for_generation_buffer",), _SKYRL),
@@ -137,7 +136,7 @@ NAME_ROWS: tuple[NameRow, ...] = (
 WAIT_IN_SEPARATED: frozenset[str] = frozenset({"gen"})
 
 #: AReaL serves version n + 1 once the weights of step n are sent (areal/trainer/rl_trainer.py, set_version).
-VERSION_MARKERS: Mapping[str, int] = {"train.update_weights": 1}
+VERSION_MARKERS: Mapping[str, int] = {"train.update_weights": 1, "distill_train.update_weights": 1}
 
 _ACTIVITIES: Mapping[str, Activity] = {name: row.activity for row in reversed(NAME_ROWS) for name in row.names}
 
@@ -176,7 +175,7 @@ def _forms(name: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class LaneRow:
-    """Lanes whose name matches a pattern (from its begin, whatever the case) are of a side; `what` says what they are."""
+    """Lanes whose name begins with a match of a pattern, whatever the case, are of a side; `what` says what they are."""
 
     pattern: str
     side: LaneSide

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from rlreport.dialects.span_flatten import flatten_lanes
 from rlreport.dialects.span_names import VERSION_MARKERS, activity_of, gauge_name, known_activity, lane_row
 from rlreport.run.diagnostics import Notice
 from rlreport.run.model import Mode
 from rlreport.run.spans import ACTIVITIES, Activity, Gauge, Lane, LaneSide, SpanTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: Modes in which every replica lives on the Trainer's devices.
 _SHARED_MODES: frozenset[Mode] = frozenset({"sync", "colocate_async"})
@@ -19,6 +24,7 @@ _TRAINING: frozenset[Activity] = frozenset({"update_actor", "update_critic", "ol
 _SIDES: dict[LaneSide, int] = {"trainer": 0, "hybrid": 1, "rollout": 2, "unknown": 3}
 
 _REPLICAS = re.compile(r"\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?")
+_PREFIXED = re.compile(r"(trainer|rollout)/(replica[_-]?\d+)", re.IGNORECASE)
 _REPLICA_LANE = re.compile(r"replica[_-]?\d", re.IGNORECASE)
 
 
@@ -61,7 +67,7 @@ def interpret_spans(
     unknown_names: dict[str, int] = {}
     containers = 0
     for table in tables:
-        named = _name_activities(table, mode, unknown_names)
+        named = unify_lanes(_name_activities(table, mode, unknown_names))
         flat = flatten_lanes(named)
         containers += flat.containers
         meant.append(_with_versions(assign_sides(flat.table, mode=mode, hybrid_replicas=hybrid)))
@@ -99,6 +105,31 @@ def _name_activities(table: SpanTable, mode: Mode, unknown: dict[str, int]) -> S
     return replace(table, activity=codes[table.name])
 
 
+def unify_lanes(table: SpanTable) -> SpanTable:
+    """The table with `rollout/replica_3` and `trainer/replica_3` as the lane `replica_3`, as other traces name it.
+
+    A lane that is named as one of the Trainer's is of the side "hybrid".
+    """
+    import numpy as np
+
+    lanes: dict[str, Lane] = {}
+    names: list[str] = []
+    for lane in table.lanes:
+        match = _PREFIXED.fullmatch(lane.name)
+        hybrid = match is not None and match[1].lower() == "trainer"
+        own = lane if match is None else Lane(match[2], "hybrid" if hybrid else lane.side, lane.index, lane.devices)
+        before = lanes.setdefault(own.name, own)
+        devices = max((count for count in (before.devices, own.devices) if count is not None), default=None)
+        side = before.side if before.side != "unknown" else own.side
+        lanes[own.name] = replace(before, devices=devices, side=side)
+        names.append(own.name)
+    if names == [lane.name for lane in table.lanes]:
+        return table
+    codes = {name: code for code, name in enumerate(lanes)}
+    lane_column = np.array([codes[name] for name in names], np.int32)[table.lane]
+    return _reordered(table, tuple(lanes.values()), lane_column)
+
+
 def assign_sides(table: SpanTable, *, mode: Mode = "unknown", hybrid_replicas: frozenset[int] | None = None) -> SpanTable:
     """The table with the side of every lane, its lanes ordered by side, number and name."""
     import numpy as np
@@ -114,11 +145,17 @@ def assign_sides(table: SpanTable, *, mode: Mode = "unknown", hybrid_replicas: f
     order = sorted(range(len(sided)), key=lambda n: _lane_key(sided[n]))
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    lane = place[table.lane]
+    return _reordered(table, tuple(sided[number] for number in order), place[table.lane])
+
+
+def _reordered(table: SpanTable, lanes: tuple[Lane, ...], lane: NDArray[np.int32]) -> SpanTable:
+    """The table with other lanes: spans ordered by lane and start."""
+    import numpy as np
+
     rows = np.lexsort((table.end_ns, table.start_ns, lane))
     return replace(
         table,
-        lanes=tuple(sided[number] for number in order),
+        lanes=lanes,
         lane=lane[rows],
         activity=table.activity[rows],
         name=table.name[rows],
@@ -135,6 +172,8 @@ def _lane_key(lane: Lane) -> tuple[int, bool, int, str]:
 def _side(lane: Lane, done: frozenset[Activity], mode: Mode, hybrid: frozenset[int] | None) -> LaneSide:
     """The side of a lane: by its name and the manifest, by the mode, and by what it does where its name says nothing."""
     row = lane_row(lane.name)
+    if lane.side == "hybrid" and not (hybrid is not None and is_replica(lane)):
+        return "hybrid"
     if row is None:
         if "generate" in done and not done & _TRAINING:
             return "hybrid" if mode in _SHARED_MODES else "rollout"

@@ -84,6 +84,7 @@ def _report(
         waive=tuple(Waiver(waiver.knob, waiver.reason, waiver.expires) for waiver in report.waive),
         steady_state=Window(report.steady_state.first, report.steady_state.last),
         margins=margins,
+        target={name: value for name, value in report.target if value is not None},
         question=report.question,
         narrative=narrative[0].path if narrative else None,
         narrative_text=checked.narratives.get(here, ""),

@@ -221,6 +221,13 @@ class MarginsShape(Shape):
     )
 
 
+class TargetShape(Shape):
+    """Levels to reach: the report tells the samples, the hours and the device-hours that each run took."""
+
+    reward: Annotated[float | None, DIFFERENCE] = Field(default=None, description="Mean reward to reach.")
+    accuracy: Annotated[float | None, DIFFERENCE] = Field(default=None, description="Validation accuracy to reach, as 0.69.")
+
+
 class DecisionShape(Shape):
     """What was decided on the report's question."""
 
@@ -277,6 +284,7 @@ class ReportShape(Shape):
     margins: MarginsShape = Field(
         default_factory=MarginsShape, description="What counts as a difference, by metric; 5% of throughput when absent."
     )
+    target: TargetShape = Field(default_factory=TargetShape, description="Levels to reach, by metric.")
     question: Annotated[str | None, TEXT] = Field(default=None, description="The question that the report is to answer.")
     narrative: Annotated[str | None, PATH] = Field(
         default=None, description="A Markdown file with the author's own prose, relative to the manifest."

@@ -31,6 +31,7 @@ def analysis_request(report: ManifestReport, runs: Mapping[str, Run]) -> Analysi
         from_step=report.steady_state.from_step,
         to_step=report.steady_state.to_step,
         margins=dict(report.margins),
+        targets=dict(report.target),
         knob=report.knob,
         groups=replicates_by_run(report.run_ids, {name: run.group for name, run in runs.items()}),
     )

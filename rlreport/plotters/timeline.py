@@ -53,7 +53,7 @@ def draw_lanes(spec: LaneFigure) -> Figure:
     right = _widest([row.note for row in rows], _MOST_NOTE_IN)
     width = style.WIDTH_IN - left - (right + _GAP_IN if right else 0.0) - 0.12
     details = [wrap(panel.detail, style.WIDTH_IN - left - _EDGE_IN, style.SMALL_PT) for panel in spec.panels]
-    used = _used(spec)
+    used = _used(spec, width)
     has_versions = any(panel.versions for panel in spec.panels)
     legend = set_legend(
         [spec.states[code] for code in used], style.WIDTH_IN - left - _EDGE_IN, spec.version_text if has_versions else ""
@@ -78,8 +78,13 @@ def _widest(texts: Sequence[str], most: float) -> float:
     return max((width_in(line, style.SMALL_PT) for line in shown), default=0.0)
 
 
-def _used(spec: LaneFigure) -> list[int]:
-    found = {code for panel in spec.panels for row in panel.rows for code in row.states}
+def _used(spec: LaneFigure, width: float) -> list[int]:
+    """The states that are seen at this width, in the order of the figure's list."""
+    columns = pixel_size(Box(0, 0, width, 1))[0]
+    found: set[int] = set()
+    for panel in spec.panels:
+        for row in panel.rows:
+            found.update(columns_of(row.edges, row.states, panel.begin, panel.end, columns).tolist())
     return [code for code in range(len(spec.states)) if code in found]
 
 
@@ -166,26 +171,34 @@ def _label_idle(figure: Figure, codes: Sequence[Codes], box: Box, states: Sequen
     from matplotlib.patches import Rectangle
 
     table = np.stack(codes)
+    scale = box.width / table.shape[1]
     taken: list[tuple[float, float]] = []
     for code, state in enumerate(states):
-        if not state.name.startswith(IDLE_PREFIX):
-            continue
         run = _longest_run((table == code).sum(axis=0) >= max(1, round(0.6 * len(codes))))
-        if run is None:
+        if run is None or not state.name.startswith(IDLE_PREFIX):
             continue
-        scale = box.width / table.shape[1]
-        start, end = box.left + run[0] * scale, box.left + run[1] * scale
-        wide = width_in(state.label, style.SMALL_PT) + 2 * _TEXT_PAD_IN
-        centre = (start + end) / 2
-        if end - start < wide + 0.04 or any(a < centre + wide / 2 and centre - wide / 2 < b for a, b in taken):
+        words = state.label.removeprefix("idle: ")
+        lines = wrap(words, (run[1] - run[0]) * scale - 2 * _TEXT_PAD_IN - 0.04, style.SMALL_PT, most_lines=3)
+        wide = max(width_in(line, style.SMALL_PT) for line in lines) + 2 * _TEXT_PAD_IN
+        tall = len(lines) * line_height_in(style.SMALL_PT) + 0.02
+        centre = box.left + (run[0] + run[1]) / 2 * scale
+        free = all(b <= centre - wide / 2 or a >= centre + wide / 2 for a, b in taken)
+        if " ".join(lines) != words or tall > box.height + 0.01 or not free:
             continue
         middle = box.bottom + box.height / 2
-        tall = min(_ROW_IN - 0.01, box.height)
         ground = Rectangle((centre - wide / 2, middle - tall / 2), wide, tall, facecolor=style.PAPER, linewidth=0, zorder=3)
         ground.set_transform(figure.dpi_scale_trans)
         figure.add_artist(ground)
-        put_text(figure, centre, middle, state.label, size_pt=style.SMALL_PT, align="center")
+        put_middle_small(figure, centre, middle, lines)
         taken.append((centre - wide / 2, centre + wide / 2))
+
+
+def put_middle_small(figure: Figure, x: float, middle: float, lines: Sequence[str]) -> None:
+    """Small lines of text centred on a place."""
+    step = line_height_in(style.SMALL_PT)
+    for number, line in enumerate(lines):
+        level = middle + (len(lines) / 2 - number - 0.5) * step
+        put_text(figure, x, level, line, size_pt=style.SMALL_PT, align="center")
 
 
 def _longest_run(mask: object) -> tuple[int, int] | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rlreport.comparators.bubble_results import AccountSide, Owner, SideAccount
+from rlreport.comparators.bubble_results import AccountSide, SideAccount
 from rlreport.comparators.timeline import Timeline
 from rlreport.report.figures_timeline import IDLE_PREFIX, UNTOLD_STATE, State
 from rlreport.run import format as fmt
 from rlreport.run.samples import SampleTable
-from rlreport.run.spans import ACTIVITIES, BUSY, CAUSE_WORDS, IDLE_CAUSES, Activity, IdleCause
+from rlreport.run.spans import ACTIVITIES, BUSY, CAUSE_WORDS, IDLE_CAUSES, Activity
 
 ACTIVITY_WORDS: Mapping[Activity, str] = {
     "generate": "generation",
@@ -30,12 +30,6 @@ ACTIVITY_WORDS: Mapping[Activity, str] = {
     "wait": "waiting",
 }
 SIDE_WORDS: Mapping[AccountSide, str] = {"trainer": "Trainer", "rollout": "Rollouters"}
-OWNER_WORDS: Mapping[Owner, str] = {
-    "trainer": "the Trainer",
-    "rollout": "the Rollouters",
-    "neither": "neither side",
-    "unknown": "not known",
-}
 
 #: All states that a figure of devices may show: work in the order of a step, then idle time, then what nobody knows.
 STATES: tuple[State, ...] = (
@@ -94,8 +88,3 @@ def devices_text(count: float | None, lanes: int, one: str = "device") -> str:
     if count is None:
         return fmt.plural(lanes, "lane")
     return fmt.plural(round(count), one)
-
-
-def cause_words(cause: IdleCause) -> str:
-    """An idle cause in words."""
-    return CAUSE_WORDS[cause]

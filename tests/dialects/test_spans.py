@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.mode_scenarios import MODES, mode_scenario
 from support.tiny_scenarios import tiny
-from support.traces import S, write
+from support.traces import S, rows, write
 
 from rlreport.collectors.base import SourceOptions
 from rlreport.collectors.detect import detect
@@ -92,6 +92,23 @@ def test_doubtful_replicas_are_told_only_where_the_configuration_lets_the_traine
 def test_a_rank_that_generates_too_is_a_hybrid_engine() -> None:
     table = raw(("rank_0", "generate_sequences", 0, 5), ("rank_0", "update_actor", 5, 9), ("rank_1", "update_actor", 5, 9))
     assert sides(interpret_spans([table])) == {"rank_0": "hybrid", "rank_1": "trainer"}
+
+
+def test_traces_that_name_a_replica_by_its_side_mean_the_same_lane() -> None:
+    table = raw(
+        ("trainer/replica_0", "generate", 0, 5),
+        ("rollout/replica_1", "generate", 0, 5),
+        ("replica_1", "vllm_generate", 1, 6),
+        ("teacher/replica_1", "generate", 0, 5),
+    )
+    found = interpret_spans([table])
+    assert sides(found) == {"replica_0": "hybrid", "replica_1": "rollout", "teacher/replica_1": "rollout"}
+    assert sides(interpret_spans([table], hybrid_replicas="1"))["replica_0"] == "rollout"
+    (spans,) = found.spans
+    assert [(lane, start, end) for lane, _, start, end in rows(spans) if lane == "replica_1"] == [
+        ("replica_1", 0, 1),
+        ("replica_1", 1, 6),
+    ]
 
 
 def test_lanes_without_a_telling_name_are_judged_by_all_they_do() -> None:

@@ -394,3 +394,14 @@ def test_a_link_that_leads_out_needs_leave(folder: Path, tmp_path_factory: pytes
     assert problem.code == "RR129"
     assert "'logs/linked/x.log' is a link that leads out" in problem.message
     assert load_text(folder, text, allow_outside=True).runs["r48"].sources[0].display == "logs/linked/x.log"
+
+
+def test_a_target_is_a_level_by_metric(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("x", "utf-8")
+    path = tmp_path / "m.yaml"
+    path.write_text(
+        "version: 1\ntitle: T\nruns:\n  a: {sources: [log]}\nreports:\n"
+        "  - {id: p, title: P, kind: profile, baseline: a, target: {accuracy: 0.69}}\n",
+        "utf-8",
+    )
+    assert load_manifest(path).reports[0].target == {"accuracy": 0.69}

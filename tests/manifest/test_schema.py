@@ -214,6 +214,7 @@ def test_every_field_is_described_in_model_and_schema() -> None:
         "RuleShape",
         "RunShape",
         "SourceShape",
+        "TargetShape",
         "WaiveShape",
         "WindowShape",
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.made_projects import write_pair
+from support.made_projects import write_jsonl, write_pair
 
 from rlreport.manifest import load_manifest
 from rlreport.pipeline.build import build
@@ -95,3 +95,29 @@ def test_a_label_that_no_font_has_is_told_on_the_page(tmp_path: Path, monkeypatc
     built(manifest, tmp_path / "o", ("md",))
     text = (tmp_path / "o" / "pair" / "report.md").read_text("utf-8")
     assert "No installed font has" in text[text.index("## What could be wrong") :]
+
+
+def test_runs_of_one_group_are_the_unit_and_may_differ_in_their_seed(tmp_path: Path) -> None:
+    lines, seed = [], 0
+    for group, ratio, every in (("slow", 1.0, 5), ("fast", 1.25, 10)):
+        for number in (1, 2, 3):
+            seed += 1
+            write_jsonl(tmp_path / "logs" / f"{group}{number}.jsonl", seed=seed, speed=ratio)
+            mode = "trainer.v1.trainer_mode: separate_async, trainer.use_v1: true"
+            config = f"{{{mode}, trainer.test_freq: {every}, data.seed: {seed}}}"
+            lines.append(
+                f"  {group}{number}: {{sources: [logs/{group}{number}.jsonl], framework: verl, group: {group}, "
+                f"devices: {{trainer: 8, rollout: 8}}, config: {config}}}"
+            )
+    manifest = tmp_path / "experiments.yaml"
+    manifest.write_text(
+        "version: 1\ntitle: Replicates\nruns:\n" + "\n".join(lines) + "\nreports:\n"
+        "  - {id: pair, title: P, kind: ab, baseline: slow1, variants: [fast1], changes: [schedule]}\n",
+        "utf-8",
+    )
+    comparison = report(manifest, tmp_path / "o")["comparisons"][0]
+    assert comparison["change"]["verdict"] == "single"
+    assert comparison["change"]["blocking"] == []
+    assert comparison["throughput"]["verdict"] == "improved"
+    assert comparison["throughput"]["ratio"] == pytest.approx(1.25, rel=0.03)
+    assert comparison["replicates"] is not None

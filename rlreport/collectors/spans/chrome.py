@@ -70,7 +70,7 @@ class ChromeTraceCollector:
 def _unpaired(events: ChromeEvents, where: str) -> list[Notice]:
     if not events.unpaired:
         return []
-    message = f"{plural(events.unpaired, 'span')} without a begin or without an end left out"
+    message = f"{plural(events.unpaired, 'span')} without a beginning or without an end left out"
     return [Notice("RR264", message, where)]
 
 

@@ -116,8 +116,8 @@ class _Tracks(dict[tuple[Scalar, Scalar], int]):
 
 @dataclass(slots=True)
 class ChromeEvents:
-    """Gathers the spans of one trace. `unpaired` counts ends without a begin (and, after `close`, begins without an end);
-    `seen` counts events by the letter of their kind.
+    """Gathers the spans of one trace. `unpaired` counts ends without a beginning and, after `close`, beginnings without an
+    end; `seen` counts events by the letter of their kind.
     """
 
     columns: SpanColumns = field(default_factory=SpanColumns)

@@ -13,7 +13,7 @@ SPAN_CODES: dict[str, str] = {
     "RR261": "events cannot be read and are left out",
     "RR262": "spans with impossible times are left out",
     "RR263": "durations that reach into the next span are clipped",
-    "RR264": "spans have no end or no start and are left out",
+    "RR264": "spans have no end or no beginning and are left out",
     "RR265": "neighbouring spans are joined to bound memory",
     "RR266": "spans that belong to no device are left out",
     "RR267": "the interval of a profile is doubtful",

@@ -1,11 +1,9 @@
 """The span tables of one run's sources on one clock.
 
 Tables with an absolute clock share Unix time. A table without one, as a process that counts from its own start, is put on
-it by
-markers: events that both saw, such as the end of a step's weight sync, which ranks leave together. Of the activities that
-two tables share, the one whose ends agree best decides the offset (the median difference); what remains of the
-differences is the residual, which is told. Absolute clocks are corrected likewise, but only where several markers agree
-that they differ.
+it by markers: events that both saw, such as the end of a step's weight sync, which ranks leave together. The offset is the
+median difference of such an activity's markers; what remains of the differences is the residual, which is told. Absolute
+clocks are corrected likewise, but only where several markers agree that they differ.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Folders of NVTX ranges (format "nvtx"): `worker_process_<pid>.<n>.jsonl`, Nsight Systems' export of verl's workers.
 
 One record a line, told apart by `table`: `StringIds` (id -> name), `NVTX_EVENTS` (ranges, `eventType` 60 for those of the
-driver's
-thread: `start` and `end` in nanoseconds from the begin of the analysis), `ANALYSIS_DETAILS` (`startTime`: that begin, on
-the host's monotonic clock), `TARGET_INFO_SESSION_START_TIME` (`utcEpochNs`: the same moment as Unix time, in newer
-exports) and `META_DATA_CAPTURE` (the process's environment: `RANK="0"`). Source: rl-insight recipe/parser/nvtx_parser.py,
-nsys export.
+driver's thread: `start` and `end` in nanoseconds from the beginning of the analysis), `ANALYSIS_DETAILS` (`startTime`: that
+beginning, on the host's monotonic clock), `TARGET_INFO_SESSION_START_TIME` (`utcEpochNs`: the same moment as Unix time, in
+newer exports) and `META_DATA_CAPTURE` (the process's environment: `RANK="0"`). Source: rl-insight
+recipe/parser/nvtx_parser.py, nsys export.
 
 All files of a folder are taken to be of one host, so that their clock is one.
 """
@@ -37,7 +36,7 @@ _NAME = re.compile(r"worker_process_\d+\.[^/]*\.jsonl(?:\.gz)?")
 _MARK = re.compile(rb'"table"\s*:\s*"(?:StringIds|NVTX_EVENTS|ANALYSIS_DETAILS|META_DATA_CAPTURE|TARGET_INFO_\w+)"')
 _RANK = re.compile(r'\s*RANK="?(\d{1,6})"?\s*', re.IGNORECASE)
 _ENVIRONMENT = "ENVIRONMENT_VARIABLE"
-#: Ranges that a thread pushes and pops, and ranges with a begin and an end of their own (nsys export, eventType).
+#: Ranges that a thread pushes and pops, and ranges that begin and end on their own (nsys export, eventType).
 _RANGES = (59, 60)
 _MAX_STRINGS = 1_000_000
 _MAX_RANGES = 2_000_000
@@ -138,7 +137,7 @@ class NvtxCollector:
                 duration = None if start is None or end is None else end - start
                 columns.add(number, name, None if start is None else begin + start, duration)
         if unnamed:
-            message = f"{plural(unnamed, 'range')} without a name, or without the begin of the analysis, left out"
+            message = f"{plural(unnamed, 'range')} without a name, or without the beginning of the analysis, left out"
             notices.append(Notice("RR261", message, options.display))
         spans, told = build_table(columns, lanes, options.display, unix_offset_ns=0 if absolute else None)
         notices += told

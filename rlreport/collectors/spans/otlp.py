@@ -1,5 +1,4 @@
-"""OpenTelemetry traces as JSON (format "otlp"): an exporter's file, Tempo's answer, RL-Insight's export, ROLL's
-`traces.jsonl`.
+"""OpenTelemetry traces as JSON (format "otlp"): from exporters, from Tempo, from RL-Insight, ROLL's `traces.jsonl`.
 
 `resourceSpans` (OTLP) or `batches` (Tempo) hold resources, these hold scopes, these hold spans; times are Unix
 nanoseconds as strings. A file is one such object or one a line. Span and trace ids (hexadecimal, or base64 from Tempo)

@@ -1,11 +1,9 @@
-"""Samples of quantities over time from Prometheus (format "prometheus"): `query_range` answers and `promtool tsdb dump`
-text.
+"""Quantities over time from Prometheus (format "prometheus"): `query_range` answers and `promtool tsdb dump` text.
 
 `query_range` (also saved one answer a line) holds `data.result`, series with `metric` (labels) and `values` ([Unix
 seconds, "number"]); `promtool tsdb dump` writes one sample a line, `{__name__="...", ...} number milliseconds`, in any
 order of times. "NaN" and "+Inf" occur. Of the dump only inference engines', RL-Insight's and the transfer queue's
-quantities are kept, and of these no histograms and
-counters: `vllm:`, `sglang:`, `rl_insight_monitor_`, `tq_`.
+quantities are kept (`vllm:`, `sglang:`, `rl_insight_monitor_`, `tq_`), and of these no histograms and counters.
 
 A gauge of RL-Insight's is overwritten every step and sampled every ten seconds; samples that repeat a value are kept only
 where they begin and end.

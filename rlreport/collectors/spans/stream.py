@@ -40,7 +40,7 @@ _RARE = 50
 _OPEN_BRACE = 0x7B
 #: A rest of this size is looked at again after a stray bracket even where it holds no gap.
 _SMALL_BYTES = 4096
-#: How much of the text before one of several arrays is kept, and the longest text that may be the begin of one.
+#: How much of the text before one of several arrays is kept, and the longest text that may be the beginning of one.
 _KEPT_BYTES = 64 << 10
 _LONGEST_KEY = 256
 _FILLING = b" \t\r\n,\0"

@@ -1,6 +1,4 @@
-"""From gathered columns to a table: impossible times go, durations that reach too far are clipped, lanes are put in
-order.
-"""
+"""From gathered columns to a table: impossible times go, durations that reach too far are clipped, lanes get an order."""
 
 from __future__ import annotations
 

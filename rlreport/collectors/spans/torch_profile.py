@@ -1,6 +1,6 @@
 """Folders of torch profiles (format "torch-profile"): `<role>/prof_*.json.gz`, `<host>_<pid>.<ns>.pt.trace.json.gz` of vLLM.
 
-A profile holds millions of operators of one device. For a timeline of the run it is reduced to one span, from the begin
+A profile holds millions of operators of one device. For a timeline of the run it is reduced to one span, from the beginning
 of its first event to the end of its last one, as RL-Insight does (rl-insight recipe/parser/torch_parser.py). The folder's
 name is the role, that is the activity; `distributedInfo.rank` tells the device; the zero of its microseconds is
 `baseTimeNanoseconds`.

@@ -66,7 +66,9 @@ def test_pairs_without_a_partner_are_counted(tmp_path: Path) -> None:
     events = [pair("a", 0, 1)[1], *pair("b", 2, 3), pair("c", 4, 5)[0], pair("d", 5, 6, tid=9)[0]]
     table = read(write_json(tmp_path / "a.json", events))
     assert [name for _, name, _, _ in rows(table.spans)] == ["b"]
-    assert [(n.code, n.message) for n in table.notices] == [("RR264", "3 spans without a begin or without an end left out")]
+    assert [(n.code, n.message) for n in table.notices] == [
+        ("RR264", "3 spans without a beginning or without an end left out")
+    ]
 
 
 def test_unix_microseconds_keep_their_nanoseconds_as_text_and_as_numbers(tmp_path: Path) -> None:

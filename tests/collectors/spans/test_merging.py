@@ -156,6 +156,16 @@ def test_the_offset_is_that_of_the_activity_that_agrees_best() -> None:
     assert found is not None
     assert (found.ahead_ns, found.residual_ns, found.count, found.by) == (7, 0, 2, "a")
     assert find_offset(reference, {"x@1": 5}) is None
+    # Ranks leave a sync together, give or take 4 ms; that one is always a second later with its update tells nothing.
+    steps = [0, 10 * S, 20 * S]
+    both = {**ends("update", steps), **ends("weight_sync", steps)}
+    late = {**ends("update", [at + S for at in steps]), **ends("weight_sync", [4 * MS, 10 * S, 20 * S - 4 * MS])}
+    found = find_offset(both, late)
+    assert found is not None
+    assert (found.ahead_ns, found.residual_ns, found.by) == (0, 4 * MS, "weight_sync")
+    found = find_offset(both, {**late, **ends("weight_sync", [0, 5 * S, 29 * S])})
+    assert found is not None
+    assert (found.ahead_ns, found.by) == (S, "update")
     single = find_offset({"a@1": 0, "b@1": 10, "c@1": 20}, {"a@1": 5, "b@1": 16, "c@1": 27})
     assert single is not None
     assert (single.ahead_ns, single.residual_ns, single.count, single.by) == (6, 1, 3, "all activities")

@@ -61,7 +61,7 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
     assert [(n.code, n.message, n.where) for n in table.notices] == [
         ("RR268", "the export does not tell the process's rank", "n/worker_process_1.1.jsonl"),
         ("RR260", "the trace ends early; records up to there are used", "n/worker_process_3.1.jsonl"),
-        ("RR261", "2 ranges without a name, or without the begin of the analysis, left out", "n"),
+        ("RR261", "2 ranges without a name, or without the beginning of the analysis, left out", "n"),
         ("RR262", "1 span left out: 1 with no time or no duration", "n"),
     ]
 

@@ -1,0 +1,181 @@
+"""The timeline section: who owns the bubble and why, the lanes, the account of device time, and bubbles with a period."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rlreport.comparators.bubble_results import SideAccount
+from rlreport.comparators.lengths import length_bias, staleness_distribution
+from rlreport.report.figure_data_bubbles import device_figure, lead_figure, length_ecdf_figure, staleness_figure
+from rlreport.report.figure_data_timeline import median_figure, occupancy_figure, special_figure
+from rlreport.report.model import Block, Bullets, Column, Paragraph, Row, Section, Strong, Table, Text, add_figure
+from rlreport.report.timeline_facts import run_facts
+from rlreport.report.timeline_words import (
+    SIDE_WORDS,
+    ShownRun,
+    causes_text,
+    devices_text,
+    idle_text,
+)
+from rlreport.run import format as fmt
+from rlreport.run.model import Run
+from rlreport.run.spans import CAUSE_WORDS, IDLE_CAUSES
+
+
+def timeline_section(runs: Sequence[ShownRun], measured: Sequence[Run]) -> Section | None:
+    """The section of the runs that have a timeline; None where none has.
+
+    Args:
+        runs: in the order of the report.
+        measured: the same runs as they were read, in the same order.
+    """
+    if not runs:
+        return None
+    blocks: list[Block] = [Bullets(tuple(_owner(run) for run in runs))]
+    add_figure(blocks, median_figure(runs))
+    add_figure(blocks, occupancy_figure(runs))
+    add_figure(blocks, special_figure(runs[-1]))
+    add_figure(blocks, device_figure(runs))
+    blocks.append(_account_table(runs))
+    reported = _reported_table(runs)
+    if reported is not None:
+        blocks.append(reported)
+    facts = [fact for run in runs for fact in run_facts(run, many=len(runs) > 1)]
+    if facts:
+        blocks.append(Bullets(tuple(facts)))
+    add_figure(blocks, lead_figure(runs))
+    blocks += _sample_blocks(runs, measured)
+    if not any(run.timeline.trace for run in runs):
+        blocks.append(Paragraph((_NO_TRACE,)))
+    return Section("timeline", "Timeline and bubbles", tuple(blocks))
+
+
+_NO_TRACE = (
+    "There is no trace, so what is told here comes from timers. A trace of generation and training (RL-Insight's summary "
+    "events, a profile, a Chrome trace) would show the lanes and what the Rollouters do."
+)
+
+
+def _owner(run: ShownRun) -> Text:
+    """Who owns the bubble, in a sentence with both sides."""
+    timeline = run.timeline
+    words = {
+        "trainer": "The Trainer waits for the Rollouters",
+        "rollout": "The Rollouters wait for the Trainer",
+        "neither": "Neither side waits much longer for the other than the other way round",
+        "unknown": "Which side waits for the other is not known",
+    }[timeline.owner]
+    told = []
+    for name in ("trainer", "rollout"):
+        side = timeline.window.side(name)
+        if side is not None:
+            causes = causes_text(side)
+            told.append(f"{SIDE_WORDS[name]} idle {idle_text(side)}{f' ({causes})' if causes else ''}")
+        elif name in timeline.window.missing:
+            told.append(f"what the {SIDE_WORDS[name]} do is unknown: {timeline.window.missing[name]}")
+    return (Strong(f"{run.label}."), f" {words}. {fmt.join_words(told)}.")
+
+
+def _account_table(runs: Sequence[ShownRun]) -> Table:
+    """Device time by side and cause: shares, and device-hours of the window."""
+    causes = [cause for cause in IDLE_CAUSES if any(_has(run, cause) for run in runs)]
+    untold = any(side.untold_s > 1e-3 * side.total_s for run in runs for side in _sides(run))
+    columns = [
+        Column("Run"),
+        Column("Side"),
+        Column("Devices", numeric=True),
+        Column("Device-hours", numeric=True),
+        Column("Work", numeric=True),
+        *(Column(f"{CAUSE_WORDS[cause][0].upper()}{CAUSE_WORDS[cause][1:]}", numeric=True) for cause in causes),
+        *([Column("Not known", numeric=True)] if untold else []),
+    ]
+    rows = []
+    for run in runs:
+        for side in _sides(run):
+            lanes = 0 if run.timeline.trace is None else sum(s.seat.side == side.side for s in run.timeline.trace.seats)
+            cells: list[Text] = [
+                (run.label,),
+                (SIDE_WORDS[side.side],),
+                (devices_text(side.devices, lanes, "").strip() if side.devices is not None else fmt.UNKNOWN,),
+                (fmt.number(side.total_s / 3600) if side.devices is not None else fmt.UNKNOWN,),
+                (fmt.percent(side.busy_s / side.total_s if side.total_s else None),),
+                *((fmt.percent(side.share(cause)) if side.idle.get(cause) else "0",) for cause in causes),
+            ]
+            if untold:
+                cells.append((fmt.percent(side.untold_s / side.total_s if side.total_s else None),))
+            rows.append(Row(tuple(cells), marked=run.timeline.owner == side.side))
+    residual = max((run.timeline.window.residual for run in runs), default=0.0)
+    bases = list(dict.fromkeys(f"{run.label}: {run.timeline.basis}" for run in runs))
+    note: Text = (
+        f"Shares of a side's device time in the window. Work + idle + not known = wall time x devices within "
+        f"{fmt.percent(residual, 2)}. Bold: the side that owns the bubble. {'; '.join(bases)}.",
+    )
+    return Table("bubbles", "Where device time goes", tuple(columns), tuple(rows), note)
+
+
+def _sides(run: ShownRun) -> list[SideAccount]:
+    return [side for side in (run.timeline.window.trainer, run.timeline.window.rollout) if side is not None]
+
+
+def _has(run: ShownRun, cause: str) -> bool:
+    return any(side.idle.get(cause, 0.0) > 1e-4 * side.total_s for side in _sides(run))  # type: ignore[call-overload]
+
+
+def _reported_table(runs: Sequence[ShownRun]) -> Table | None:
+    """What the framework logs beside what the account shows, and what makes the difference."""
+    rows = []
+    for run in runs:
+        for found in run.timeline.reported:
+            parts = [f"{words} {fmt.percent(share)}" for words, share in found.parts if share >= 0.0005]
+            rest = f"the rest {fmt.signed_percent(found.rest)}" if abs(found.rest) >= 0.0005 else ""
+            rows.append(
+                Row(
+                    (
+                        (run.label,),
+                        (SIDE_WORDS[found.side],),
+                        (fmt.percent(found.reported),),
+                        (fmt.percent(found.reconstructed),),
+                        (fmt.join_words([*parts, *([rest] if rest else [])]) or "nothing",),
+                    )
+                )
+            )
+    if not rows:
+        return None
+    columns = (
+        Column("Run"),
+        Column("Side"),
+        Column("Logged", numeric=True),
+        Column("Reconstructed", numeric=True),
+        Column("What makes the difference"),
+    )
+    note = (
+        "Logged: the Trainer's is waiting for samples over step time; the Rollouters' counts only the time after the last "
+        "drain of a version. The rest comes from another denominator (all time, not step time) or other steps."
+    )
+    return Table("idle-reported", "Idle time as logged and as reconstructed", columns, tuple(rows), (note,))
+
+
+def _sample_blocks(runs: Sequence[ShownRun], measured: Sequence[Run]) -> list[Block]:
+    blocks: list[Block] = []
+    add_figure(blocks, length_ecdf_figure(runs))
+    for run in runs:
+        bias = length_bias(run.samples)
+        if bias is not None:
+            words = "more than" if bias.distance > bias.critical else "no more than"
+            chance = fmt.percent(bias.critical)
+            blocks.append(
+                Paragraph(
+                    (
+                        f"{run.label}: the distributions of trained and of left-over lengths are at most "
+                        f"{fmt.percent(bias.distance)} apart, {words} what chance alone gives ({chance}); "
+                        f"trained responses have {fmt.ratio(bias.mean_ratio)} the mean length of all.",
+                    )
+                )
+            )
+    stale = [
+        (run, found)
+        for run, one in zip(runs, measured, strict=True)
+        if (found := staleness_distribution(one, run.samples)) is not None
+    ]
+    add_figure(blocks, staleness_figure(stale))
+    return blocks
