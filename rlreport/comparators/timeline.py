@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from rlreport.comparators.bubble_lead import LeadSeries, QuotaCover, measure_lead_series, measure_quota
 from rlreport.comparators.bubble_metrics import account_metrics
 from rlreport.comparators.bubble_replicas import LongTail, ReplicaBalance, measure_balance, measure_long_tail
-from rlreport.comparators.bubble_reported import ReportedIdle, compare_reported, draining_share
+from rlreport.comparators.bubble_reported import ReportedIdle, compare_reported, measure_uncounted
 from rlreport.comparators.bubble_results import CycleAccount, DeviceAccount, Owner, bubble_owner
 from rlreport.comparators.bubble_scene import Scene
 from rlreport.comparators.bubbles import MISSING_SIDE, PaintedSeat, account_cycles, account_stretches, paint_seats
@@ -98,7 +98,7 @@ def _from_metrics(run: Run, window: SteadyState) -> Timeline | None:
         whole_trace=False,
         prompts=_prompts(run, window),
         owner=bubble_owner(account, separated=run.mode in SEPARATED_MODES),
-        reported=compare_reported(run, window, account, None),
+        reported=compare_reported(run, window.kept, account, None),
         lead=measure_lead_series(run, None, None),
         balance=None,
         long_tail=None,
@@ -122,6 +122,8 @@ def _from_trace(scene: Scene, seats: tuple[PaintedSeat, ...], window: SteadyStat
     whole = account_stretches(seats, scene.lanes, edges, course.begin_ns, MISSING_SIDE)[0]
     account = account_stretches(seats, scene.lanes, np.array([start, end], np.int64), course.begin_ns, MISSING_SIDE)[0]
     cycles = account_cycles(scene, seats)
+    traced = {time.step for time in course.steps if time.start_ns >= start - 1_000_000 and time.end_ns <= end + 1_000_000}
+    covered_steps = [step for step in window.kept if step in traced] if found else list(window.kept)
     steps = None if window.first_step is None or window.last_step is None else (window.first_step, window.last_step)
     inside = [(c.start_ns, c.end_ns) for c in course.cycles if c.end_ns > start and c.start_ns < end]
     return Timeline(
@@ -129,9 +131,9 @@ def _from_trace(scene: Scene, seats: tuple[PaintedSeat, ...], window: SteadyStat
         whole=whole,
         cycles=cycles,
         whole_trace=found is None,
-        prompts=None if found is None else _prompts(run, window, traced={time.step for time in course.steps}),
+        prompts=None if found is None else _prompts(run, window, traced=traced),
         owner=bubble_owner(account, separated=not scene.shared),
-        reported=compare_reported(run, window, account, draining_share(scene, seats, start, end)),
+        reported=compare_reported(run, covered_steps, account, measure_uncounted(scene, seats, start, end)),
         lead=measure_lead_series(run, scene.table, course),
         balance=measure_balance(scene, seats, start, end),
         long_tail=measure_long_tail(scene, seats, inside),

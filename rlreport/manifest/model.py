@@ -94,9 +94,9 @@ class ManifestReport:
     """One report as asked for.
 
     `changes` holds knob classes and dotted knob names. `margins` holds what was given: "throughput" as a fraction (0.05 is
-    5 %), "reward", "accuracy" and "response_length" in the metric's own unit; `target` levels to reach, alike. `narrative` is
-    an existing file and `narrative_text` its content. `knob` is the knob of a sweep. `rules` are the manifest's rules, then
-    the report's own; `preset` and `as_of` the manifest's where the report has none. `primary` are short names of metrics.
+    5 %), "reward", "accuracy" and "response_length" in the metric's own unit; `target` levels to reach, alike. `narrative`
+    is an existing file and `narrative_text` its content. `knob` is the knob of a sweep. `rules` are the manifest's, then the
+    report's own; `preset` and `as_of` the manifest's where the report has none. `primary` are short names of metrics.
     `location` is where the report's id stands in the manifest.
     """
 

@@ -40,7 +40,9 @@ def draw_device_time(spec: DeviceFigure) -> Figure:
     width = style.WIDTH_IN - left - right - _GAP_IN - _EDGE_IN
     longest = max((sum(part.value for part in bar.parts) for bar in spec.bars), default=0.0) or 1.0
     used = [
-        code for code in range(len(spec.states)) if any(p.state == code and p.value > 0 for b in spec.bars for p in b.parts)
+        code
+        for code in range(len(spec.states))
+        if any(p.state == code and p.value > 0.003 * longest for b in spec.bars for p in b.parts)
     ]
     legend = set_legend([spec.states[code] for code in used], style.WIDTH_IN - left - _EDGE_IN)
     x_lines = label_lines(spec.x_label, width)

@@ -25,6 +25,8 @@ from rlreport.report.figures_timeline import LeadFigure, LeadLine
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from rlreport.plotters.scale import Array
+
 _EDGE_IN = 0.04
 _AXES_IN = 0.8
 _PANEL_GAP_IN = 0.1
@@ -59,6 +61,13 @@ def draw_lead(spec: LeadFigure) -> Figure:
     return figure
 
 
+def _held(x: Array, y: Array) -> tuple[Array, Array]:
+    """A count as a staircase: it stands until the next sample."""
+    import numpy as np
+
+    return np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]
+
+
 def _draw_panel(
     figure: Figure, line: LeadLine, box: Box, top: float, scales: tuple[Scale, Scale], texts: PanelTexts
 ) -> None:
@@ -74,7 +83,8 @@ def _draw_panel(
     look = style.run_style(line.role)
     if line.capacity is not None:
         axes.axhline(line.capacity, color=style.MUTED, linewidth=0.9, linestyle=(0, _CAPACITY_DASHES))
-    draw_line(axes, box, x, y, colour=look.colour, width_pt=1.0)
+    held_x, held_y = _held(x, y)
+    draw_line(axes, box, held_x, held_y, colour=look.colour, width_pt=1.0)
     asked_x, asked_y = to_array(line.asked_x), to_array(line.asked_y)
     if finite(asked_y).size:
         span_x, span_y = scales[0].limits.high - scales[0].limits.low, scales[1].limits.high - scales[1].limits.low

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -174,7 +175,7 @@ def _label_idle(figure: Figure, codes: Sequence[Codes], box: Box, states: Sequen
     scale = box.width / table.shape[1]
     taken: list[tuple[float, float]] = []
     for code, state in enumerate(states):
-        run = _longest_run((table == code).sum(axis=0) >= max(1, round(0.6 * len(codes))))
+        run = _longest_run((table == code).sum(axis=0) >= max(1, math.ceil(0.85 * len(codes))))
         if run is None or not state.name.startswith(IDLE_PREFIX):
             continue
         words = state.label.removeprefix("idle: ")

@@ -117,9 +117,7 @@ def _device_caption(runs: Sequence[ShownRun], *, per_prompts: bool, scale: float
         if found is not None:
             side, cause, share = found
             prefix = f"{run.label}: t" if len(runs) > 1 else "T"
-            words.append(
-                f"{prefix}he largest idle part is {cause} of the {side}, {fmt.percent(share)} of their device time."
-            )
+            words.append(f"{prefix}he largest idle part is {cause} of the {side}, {fmt.percent(share)} of its device time.")
     return " ".join(words)
 
 

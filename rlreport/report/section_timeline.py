@@ -14,7 +14,6 @@ from rlreport.report.timeline_words import (
     SIDE_WORDS,
     ShownRun,
     causes_text,
-    devices_text,
     idle_text,
 )
 from rlreport.run import format as fmt
@@ -96,7 +95,7 @@ def _account_table(runs: Sequence[ShownRun]) -> Table:
             cells: list[Text] = [
                 (run.label,),
                 (SIDE_WORDS[side.side],),
-                (devices_text(side.devices, lanes, "").strip() if side.devices is not None else fmt.UNKNOWN,),
+                (fmt.count(side.devices) if side.devices is not None else f"{lanes} lanes",),
                 (fmt.number(side.total_s / 3600) if side.devices is not None else fmt.UNKNOWN,),
                 (fmt.percent(side.busy_s / side.total_s if side.total_s else None),),
                 *((fmt.percent(side.share(cause)) if side.idle.get(cause) else "0",) for cause in causes),
@@ -126,8 +125,8 @@ def _reported_table(runs: Sequence[ShownRun]) -> Table | None:
     rows = []
     for run in runs:
         for found in run.timeline.reported:
-            parts = [f"{words} {fmt.percent(share)}" for words, share in found.parts if share >= 0.0005]
-            rest = f"the rest {fmt.signed_percent(found.rest)}" if abs(found.rest) >= 0.0005 else ""
+            parts = [f"{words} {fmt.signed_percent(share)}" for words, share in found.parts if abs(share) >= 0.0005]
+            rest = f"not explained {fmt.signed_percent(found.rest)}" if abs(found.rest) >= 0.0005 else ""
             rows.append(
                 Row(
                     (
@@ -149,8 +148,8 @@ def _reported_table(runs: Sequence[ShownRun]) -> Table | None:
         Column("What makes the difference"),
     )
     note = (
-        "Logged: the Trainer's is waiting for samples over step time; the Rollouters' counts only the time after the last "
-        "drain of a version. The rest comes from another denominator (all time, not step time) or other steps."
+        "Logged: the Trainer's is waiting for samples over step time; the Rollouters' is the time from the last drain of a "
+        "version to the next one. Differences are in points of the side's device time."
     )
     return Table("idle-reported", "Idle time as logged and as reconstructed", columns, tuple(rows), (note,))
 

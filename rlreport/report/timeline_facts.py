@@ -36,14 +36,18 @@ def _sentences(run: ShownRun) -> Iterator[str]:
         )
     balance = timeline.balance
     if balance is not None and balance.max_over_mean is not None:
-        uneven = balance.max_over_mean >= UNEVEN
-        words = "work unevenly" if uneven else "work evenly"
         busiest, idlest = balance.busiest, balance.idlest
-        yield (
-            f"The {len(balance.busy)} replicas {words}: the busiest has {fmt.ratio(balance.max_over_mean)} the mean "
-            f"({busiest[0].replace('_', ' ')} works {fmt.percent(busiest[1])} of the time, "
-            f"{idlest[0].replace('_', ' ')} {fmt.percent(idlest[1])})."
-        )
+        if balance.max_over_mean >= UNEVEN:
+            yield (
+                f"The {len(balance.busy)} replicas work unevenly: the busiest has {fmt.ratio(balance.max_over_mean)} the "
+                f"mean ({busiest[0].replace('_', ' ')} works {fmt.percent(busiest[1])} of the time, "
+                f"{idlest[0].replace('_', ' ')} {fmt.percent(idlest[1])})."
+            )
+        else:
+            yield (
+                f"The {len(balance.busy)} replicas work evenly, between {fmt.percent(idlest[1])} and "
+                f"{fmt.percent(busiest[1])} of the time."
+            )
     tail = timeline.long_tail
     if tail is not None and tail.share >= SMALL_TAIL:
         what = "of a cycle's samples are" if tail.basis == "samples" else "of the replicas are"
@@ -65,9 +69,9 @@ def periodic_sentence(bubble: PeriodicBubble) -> str:
 
 def quota_sentence(quota: QuotaCover) -> str:
     """What the quota covers of a version: 0.3 and 8 rounds cover 2.4 rounds, the first two whole."""
-    rounds = fmt.number(quota.rounds)
+    rounds = fmt.config_value(quota.rounds)
     if quota.covered >= quota.rounds:
-        told = f"all {rounds} rounds of a version"
+        told = f"all {rounds} rounds of a version" if quota.rounds != 1 else "the only round of a version"
     elif quota.whole == 0:
         told = f"a part of the first of {rounds} rounds of a version"
     elif quota.whole == 1:
@@ -76,7 +80,7 @@ def quota_sentence(quota: QuotaCover) -> str:
         told = f"the first {_number_word(quota.whole)} of {rounds} rounds of a version"
     return (
         f"What may be generated ahead covers {fmt.number(quota.covered)} rounds, that is {told} "
-        f"({quota.quota_key} = {fmt.number(quota.quota)}, {quota.rounds_key} = {rounds})."
+        f"({quota.quota_key} = {fmt.config_value(quota.quota)}, {quota.rounds_key} = {rounds})."
     )
 
 
