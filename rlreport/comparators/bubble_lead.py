@@ -62,7 +62,8 @@ class LeadSeries:
 def measure_lead_series(run: Run, table: SpanTable | None, course: Chronicle | None) -> LeadSeries | None:
     """The lead from a gauge of waiting samples, else from the queue that is logged by step; None where neither is there.
 
-    The Trainer asks at the end of an update: what the gauge showed last before that is the lead it finds.
+    The Trainer asks after an update and what follows it at once (weight sync, validation, checkpoint): what the gauge showed
+    last before that is the lead it finds.
     """
     mini = first_value(run, MINI_BATCH_KEYS)
     if run.mode not in SEPARATED_MODES or mini is None:
@@ -87,13 +88,23 @@ def _from_gauge(run: Run, table: SpanTable | None, course: Chronicle | None, min
     if course is not None and shift is not None and not polled:
         moments = [at for at, _ in entries]
         for start, _ in course.gaps[1:]:
-            place = bisect_right(moments, (start - zero) / 1e9) - 1
+            moment = (_asks_at(course, start) - zero) / 1e9
+            place = bisect_right(moments, moment) - 1
             if place >= 0:
-                asked.append(((start - zero) / 1e9, entries[place][1]))
+                asked.append((moment, entries[place][1]))
     capacity = None if gauge.capacity is None else gauge.capacity / mini
     when = ", polled only while the Trainer waits" if polled else ""
     source = f"gauge {gauge.name} over a mini-batch of {mini:g}{when}"
     return LeadSeries(tuple(entries), tuple(asked), False, capacity, source)
+
+
+def _asks_at(course: Chronicle, start: int) -> int:
+    """The end of the events that follow each other from the begin of a gap on."""
+    at = start
+    for event in course.events:
+        if start <= event.start_ns <= at + 1_000_000:
+            at = max(at, event.end_ns)
+    return at
 
 
 def _from_steps(run: Run, mini: float) -> LeadSeries | None:

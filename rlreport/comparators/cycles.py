@@ -16,7 +16,7 @@ from rlreport.comparators.cycles_events import (
 )
 from rlreport.comparators.cycles_rounds import Matching, Rounds, find_rounds, match_rounds
 from rlreport.comparators.lanes import Lanes
-from rlreport.run.format import percent
+from rlreport.run.format import percent, plural
 from rlreport.run.model import Run
 from rlreport.run.spans import SpanTable
 
@@ -161,8 +161,8 @@ def _basis(matching: Matching | None, rounds: Rounds, run: Run) -> str:
         told = run.metric("time.update_actor_s") is not None
         return "updates in the trace and in the log do not fit together" if told else "the log tells no seconds of updates"
     return (
-        f"steps are tied to the trace by the seconds of their updates, {matching.per_step} round(s) a step, which differ by "
-        f"{percent(matching.residual)}"
+        f"steps are tied to the trace by the seconds of their work, {plural(matching.per_step, 'round')} a step; trace and "
+        f"log differ by {percent(matching.residual)}"
     )
 
 

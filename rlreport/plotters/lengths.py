@@ -29,7 +29,6 @@ _EDGE_IN = 0.04
 _ECDF_IN = 2.0
 _BARS_IN = 1.3
 _BAR_SHARE = 0.8
-_HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----")
 
 
 def draw_ecdf(spec: EcdfFigure) -> Figure:
@@ -69,7 +68,7 @@ def draw_ecdf(spec: EcdfFigure) -> Figure:
 
 
 def draw_shares(spec: SharesFigure) -> Figure:
-    """Draw a group of bars a value, one bar a run, told apart by colour and hatch."""
+    """Draw a group of bars a value, one bar a run, with the run's marker on top."""
     from matplotlib.patches import Rectangle
 
     most = max((share for series in spec.series for share in series.shares), default=1.0) or 1.0
@@ -82,7 +81,7 @@ def draw_shares(spec: SharesFigure) -> Figure:
     x_scale = Scale(Limits(-0.5, n - 0.5), Ticks(tuple(range(len(spec.values))), _fitting(spec.values, width / n)))
     entries = [
         Entry(
-            Key("swatch", style.run_style(series.role).colour),
+            Key("marker", style.run_style(series.role).colour, marker=style.run_style(series.role).marker),
             f"{run_label(series.label, series.role)}: {series.note}"
             if series.note
             else run_label(series.label, series.role),
@@ -99,13 +98,12 @@ def draw_shares(spec: SharesFigure) -> Figure:
     bar = _BAR_SHARE / max(len(spec.series), 1)
     for number, series in enumerate(spec.series):
         look = style.run_style(series.role)
-        hatch = _HATCHES[number % len(_HATCHES)]
         for place, share in enumerate(series.shares):
             start = place - _BAR_SHARE / 2 + number * bar
-            face = Rectangle((start, 0), bar * 0.94, share, facecolor=look.colour, edgecolor=style.PAPER, linewidth=0)
-            if hatch:
-                face.set(hatch=hatch, alpha=0.9)
-            axes.add_patch(face)
+            axes.add_patch(Rectangle((start, 0), bar * 0.92, share, facecolor=look.colour, linewidth=0, alpha=0.85))
+            if share > 0:
+                top = axes.plot([start + bar * 0.46], [share], linestyle="none", marker=look.marker, markersize=4.6)
+                top[0].set(markerfacecolor=look.colour, markeredgecolor=style.PAPER, markeredgewidth=0.6, clip_on=False)
     legend.draw(figure, left, _EDGE_IN + legend.height_in)
     return figure
 

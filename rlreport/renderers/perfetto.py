@@ -1,7 +1,7 @@
 """A run's timeline as a file that Perfetto and Chrome's tracing page open: lanes as threads, idle time by cause beside work.
 
-Form: Trace Event Format, JSON object with `traceEvents`; complete events (`ph` "X") with times in microseconds from the begin
-of the trace, counters ("C") for gauges, instants ("i") for parameter versions, and names of processes and threads as metadata.
+Form: Trace Event Format, JSON object with `traceEvents`; complete events (`ph` "X") with times in microseconds from the
+begin of the trace, counters ("C") for gauges, instants ("i") for parameter versions, names as metadata ("M").
 """
 
 from __future__ import annotations

@@ -30,14 +30,15 @@ from rlreport.report.timeline_words import (
     sides_text,
 )
 from rlreport.run import format as fmt
+from rlreport.run.spans import CAUSE_WORDS
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: Rows of a window: Trainer lanes, and replicas where one run is shown or several.
+#: Rows of a window: Trainer lanes, and replicas by the number of windows in a figure (the last holds for more).
 MOST_TRAINER_ROWS = 2
-MOST_REPLICA_ROWS = 8
+MOST_REPLICA_ROWS = (10, 7, 5, 4)
 #: Stretches of equal length of the whole run.
 BINS = 240
 #: Trainer lanes whose states differ in less than this share of a window are one row.
@@ -63,8 +64,9 @@ def median_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
     shown = [(run, run.timeline.trace, run.timeline.trace.shown[0]) for run in runs if run.timeline.trace is not None]
     if not shown:
         return None
-    panels = tuple(lane_panel(run, trace, window, many=len(shown) > 1) for run, trace, window in shown)
-    return _lane_figure("timeline", "Timeline of median cycles", panels)
+    panels = tuple(lane_panel(run, trace, window, among=len(shown)) for run, trace, window in shown)
+    told = " ".join(_owner_text(run) for run, _, _ in shown)
+    return _lane_figure("timeline", "Timeline of median cycles", panels, told)
 
 
 def special_figure(run: ShownRun) -> FigureSpec | None:
@@ -72,15 +74,33 @@ def special_figure(run: ShownRun) -> FigureSpec | None:
     trace = run.timeline.trace
     if trace is None or len(trace.shown) < 2:
         return None
-    panels = tuple(lane_panel(run, trace, window, many=True) for window in trace.shown[1:])
-    return _lane_figure("timeline-special", "Timeline of special cycles", panels)
+    windows = trace.shown[1:]
+    panels = tuple(lane_panel(run, trace, window, among=len(windows) + 1) for window in windows)
+    kinds = fmt.join_words([WINDOW_WORDS[window.kind] for window in windows])
+    return _lane_figure("timeline-special", "Timeline of special cycles", panels, f"{kinds[0].upper()}{kinds[1:]}.")
 
 
-def _lane_figure(figure_id: str, title: str, panels: tuple[LanePanel, ...]) -> LaneFigure:
+def _owner_text(run: ShownRun) -> str:
+    """Who owns the bubble and what its largest part is; of a run that has no owner, the largest part of all."""
+    timeline = run.timeline
+    sides = [side for side in (timeline.window.trainer, timeline.window.rollout) if side is not None and side.largest]
+    owner = next((side for side in sides if side.side == timeline.owner), None)
+    side = owner or max(sides, key=lambda side: side.largest[1] if side.largest else 0.0, default=None)
+    if side is None or side.largest is None:
+        return f"{run.label}: no device idles."
+    cause, share = side.largest
+    words = {"trainer": "the Trainer owns", "rollout": "the Rollouters own"}.get(timeline.owner, "neither side owns")
+    who = "" if owner is not None else f" of the {SIDE_WORDS[side.side]}"
+    of = "its" if side.side == "trainer" else "their"
+    head = f"{words} the bubble; its" if timeline.owner != "unknown" else "its"
+    return f"{run.label}: {head} largest part is {CAUSE_WORDS[cause]}{who}, {fmt.percent(share)} of {of} device time."
+
+
+def _lane_figure(figure_id: str, title: str, panels: tuple[LanePanel, ...], caption: str) -> LaneFigure:
     return LaneFigure(
         id=figure_id,
         title=title,
-        caption=" ".join(f"{panel.title}: {panel.detail}" for panel in panels) if len(panels) > 1 else panels[0].detail,
+        caption=caption,
         how_to_read=(
             "A row is a group of devices. Filled: work. Hatched: idle, by cause. Yellow: a new parameter version serves. "
             "Windows are chosen by rule: median cycles by length, the worst by idle device time. Of many replicas some are "
@@ -93,9 +113,11 @@ def _lane_figure(figure_id: str, title: str, panels: tuple[LanePanel, ...]) -> L
     )
 
 
-def lane_panel(run: ShownRun, trace: Trace, window: ShownWindow, *, many: bool) -> LanePanel:
-    """One window as rows of lanes."""
+def lane_panel(run: ShownRun, trace: Trace, window: ShownWindow, *, among: int) -> LanePanel:
+    """One window as rows of lanes; it is one of so many in its figure."""
     import numpy as np
+
+    most = MOST_REPLICA_ROWS[min(among, len(MOST_REPLICA_ROWS)) - 1]
 
     course = trace.scene.course
     inside = [(at, version) for at, version in course.boundaries if window.start_ns <= at <= window.end_ns]
@@ -103,10 +125,9 @@ def lane_panel(run: ShownRun, trace: Trace, window: ShownWindow, *, many: bool) 
     edges = np.array([window.start_ns, window.end_ns], np.int64)
     account = account_stretches(trace.seats, trace.scene.lanes, edges, zero, "")[0]
     steps = _steps_text(window)
-    title = f"{run.label}: {WINDOW_WORDS[window.kind]}{steps}" if many else f"{WINDOW_WORDS[window.kind]}{steps}"
-    rows = [_row(seat, label, group, window, zero) for seat, label, group in _chosen(trace, window)]
+    rows = [_row(seat, label, group, window, zero) for seat, label, group in _chosen(trace, window, most)]
     return LanePanel(
-        title=f"{title[0].upper()}{title[1:]}" if not many else title,
+        title=f"{run.label}: {WINDOW_WORDS[window.kind]}{steps}",
         detail=sides_text(account.trainer, account.rollout),
         rows=tuple(rows),
         begin=(window.start_ns - zero) / 1e9,
@@ -144,8 +165,8 @@ def _row(seat: PaintedSeat, label: str, group: str, window: ShownWindow, zero: i
     )
 
 
-def _chosen(trace: Trace, window: ShownWindow) -> list[tuple[PaintedSeat, str, str]]:
-    """The rows of a window: (seat, label, group)."""
+def _chosen(trace: Trace, window: ShownWindow, most: int) -> list[tuple[PaintedSeat, str, str]]:
+    """The rows of a window: (seat, label, group), at most so many replicas."""
     found: list[tuple[PaintedSeat, str, str]] = []
     lanes = trace.scene.lanes
     trainer = [seat for seat in trace.seats if seat.seat.side == "trainer"]
@@ -159,8 +180,8 @@ def _chosen(trace: Trace, window: ShownWindow) -> list[tuple[PaintedSeat, str, s
         else:
             found += [(seat, _lane_name(trace, seat), "trainer") for seat in _evenly(kept, MOST_TRAINER_ROWS, window)]
     elif trainer:
-        found += [(seat, _lane_name(trace, seat), "trainer") for seat in _evenly(trainer, MOST_REPLICA_ROWS, window)]
-    found += [(seat, _lane_name(trace, seat), "rollout") for seat in _evenly(rollout, MOST_REPLICA_ROWS, window)]
+        found += [(seat, _lane_name(trace, seat), "trainer") for seat in _evenly(trainer, most, window)]
+    found += [(seat, _lane_name(trace, seat), "rollout") for seat in _evenly(rollout, most, window)]
     return found
 
 
@@ -232,8 +253,8 @@ def occupancy_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
     ]
     return OccupancyFigure(
         id="occupancy",
-        title="The whole run at a glance",
-        caption=" ".join(told),
+        title="The whole trace at a glance",
+        caption="Idle device time in the window. " + " ".join(_shares_text(run) for run, _ in traced),
         how_to_read=(
             f"Height: share of a side's devices, in {BINS} stretches of equal length. Filled: work, hatched: idle by cause. "
             "The bracket is the window that is accounted for."
@@ -243,6 +264,12 @@ def occupancy_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
         states=STATES,
         x_label=f"{unit.word} from the begin of the trace",
     )
+
+
+def _shares_text(run: ShownRun) -> str:
+    """How much each side idles in the window, in a few words."""
+    sides = [side for side in (run.timeline.window.trainer, run.timeline.window.rollout) if side is not None]
+    return f"{run.label}: {', '.join(f'{SIDE_WORDS[side.side]} {idle_text(side)}' for side in sides)}."
 
 
 def _occupancy_panel(run: ShownRun, trace: Trace, unit: _Unit) -> OccupancyPanel:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from rlreport.comparators.analysis import Analysis
 from rlreport.comparators.bubble_results import SideAccount
 from rlreport.comparators.lengths import length_bias, staleness_distribution
+from rlreport.report.figure_data import roles
 from rlreport.report.figure_data_bubbles import device_figure, lead_figure, length_ecdf_figure, staleness_figure
 from rlreport.report.figure_data_timeline import median_figure, occupancy_figure, special_figure
 from rlreport.report.model import Block, Bullets, Column, Paragraph, Row, Section, Strong, Table, Text, add_figure
@@ -17,31 +19,47 @@ from rlreport.report.timeline_words import (
     idle_text,
 )
 from rlreport.run import format as fmt
-from rlreport.run.model import Run
+from rlreport.run.model import SEPARATED_MODES, Run
+from rlreport.run.samples import SampleTable
 from rlreport.run.spans import CAUSE_WORDS, IDLE_CAUSES
 
 
-def timeline_section(runs: Sequence[ShownRun], measured: Sequence[Run]) -> Section | None:
-    """The section of the runs that have a timeline; None where none has.
+def timeline_section(analysis: Analysis, samples: Mapping[str, tuple[SampleTable, ...]] | None = None) -> Section | None:
+    """The section of the runs that have a timeline; None where none has. `samples` are those of rollout dumps, by run.
 
-    Args:
-        runs: in the order of the report.
-        measured: the same runs as they were read, in the same order.
+    Timers alone say nothing of idle time where training and generation share their devices: such runs need a trace.
     """
+    look = roles(analysis)
+    results = [
+        result
+        for result in analysis.runs.values()
+        if result.timeline is not None and (result.timeline.trace is not None or result.run.mode in SEPARATED_MODES)
+    ]
+    shown = [
+        ShownRun(r.run.run_id, r.run.label, look[r.run.run_id], r.timeline, (samples or {}).get(r.run.run_id, ()))
+        for r in results
+        if r.timeline is not None
+    ]
+    return shown_section(shown, [result.run for result in results])
+
+
+def shown_section(runs: Sequence[ShownRun], measured: Sequence[Run]) -> Section | None:
+    """The section of some runs with their timelines; `measured` are the same runs as they were read, in the same order."""
     if not runs:
         return None
     blocks: list[Block] = [Bullets(tuple(_owner(run) for run in runs))]
     add_figure(blocks, median_figure(runs))
     add_figure(blocks, occupancy_figure(runs))
     add_figure(blocks, special_figure(runs[-1]))
-    add_figure(blocks, device_figure(runs))
+    if any(run.timeline.trace for run in runs):
+        add_figure(blocks, device_figure(runs))
     blocks.append(_account_table(runs))
     reported = _reported_table(runs)
     if reported is not None:
         blocks.append(reported)
-    facts = [fact for run in runs for fact in run_facts(run, many=len(runs) > 1)]
+    facts = tuple(fact for run in runs for fact in run_facts(run, many=len(runs) > 1))
     if facts:
-        blocks.append(Bullets(tuple(facts)))
+        blocks.append(Bullets(facts))
     add_figure(blocks, lead_figure(runs))
     blocks += _sample_blocks(runs, measured)
     if not any(run.timeline.trace for run in runs):
@@ -104,10 +122,13 @@ def _account_table(runs: Sequence[ShownRun]) -> Table:
                 cells.append((fmt.percent(side.untold_s / side.total_s if side.total_s else None),))
             rows.append(Row(tuple(cells), marked=run.timeline.owner == side.side))
     residual = max((run.timeline.window.residual for run in runs), default=0.0)
-    bases = list(dict.fromkeys(f"{run.label}: {run.timeline.basis}" for run in runs))
+    bases = list(dict.fromkeys(run.timeline.basis for run in runs))
+    if len(bases) > 1:
+        bases = [f"{run.label}: {run.timeline.basis}" for run in runs]
+    told = "; ".join(bases)
     note: Text = (
         f"Shares of a side's device time in the window. Work + idle + not known = wall time x devices within "
-        f"{fmt.percent(residual, 2)}. Bold: the side that owns the bubble. {'; '.join(bases)}.",
+        f"{fmt.percent(residual, 2)}. Bold: the side that owns the bubble. {told[0].upper()}{told[1:]}.",
     )
     return Table("bubbles", "Where device time goes", tuple(columns), tuple(rows), note)
 

@@ -17,9 +17,12 @@ SMALL_TAIL = 0.02
 
 
 def run_facts(run: ShownRun, *, many: bool) -> Iterator[Text]:
-    """Everything that is told of a run in a sentence; led by the run's label where there are several."""
-    for sentence in _sentences(run):
-        yield (Strong(f"{run.label}."), f" {sentence}") if many else (sentence,)
+    """Everything that is told of a run in sentences: one text a sentence, of several runs one text a run."""
+    sentences = list(_sentences(run))
+    if many and sentences:
+        yield (Strong(f"{run.label}."), f" {' '.join(sentences)}")
+    elif not many:
+        yield from ((sentence,) for sentence in sentences)
 
 
 def _sentences(run: ShownRun) -> Iterator[str]:
