@@ -10,16 +10,20 @@ import io
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from rlreport.plotters.bubbles import draw_device_time
 from rlreport.plotters.curves import draw_curves
 from rlreport.plotters.dose import draw_doses
 from rlreport.plotters.fonts import clean, missing_characters
 from rlreport.plotters.forest import draw_interval, draw_ratio
 from rlreport.plotters.horizon import draw_horizon
 from rlreport.plotters.ladder import draw_ladder
+from rlreport.plotters.lengths import draw_ecdf, draw_shares
+from rlreport.plotters.queue import draw_lead
 from rlreport.plotters.style import PAPER, house_style
 from rlreport.plotters.summary import draw_speed_up
 from rlreport.plotters.svg import finish_svg
 from rlreport.plotters.throughput import draw_throughput
+from rlreport.plotters.timeline import draw_lanes, draw_occupancy
 from rlreport.plotters.timesplit import draw_time_split
 from rlreport.report.figures import (
     CurveFigure,
@@ -33,6 +37,14 @@ from rlreport.report.figures import (
 from rlreport.report.figures_horizon import HorizonFigure
 from rlreport.report.figures_series import DoseFigure, LadderFigure
 from rlreport.report.figures_summary import SpeedUpFigure
+from rlreport.report.figures_timeline import (
+    DeviceFigure,
+    EcdfFigure,
+    LaneFigure,
+    LeadFigure,
+    OccupancyFigure,
+    SharesFigure,
+)
 from rlreport.run.diagnostics import Notice
 
 if TYPE_CHECKING:
@@ -49,6 +61,12 @@ DRAWINGS: dict[type[FigureSpec], Callable[[Any], Figure]] = {
     DoseFigure: draw_doses,
     SpeedUpFigure: draw_speed_up,
     HorizonFigure: draw_horizon,
+    LaneFigure: draw_lanes,
+    OccupancyFigure: draw_occupancy,
+    DeviceFigure: draw_device_time,
+    LeadFigure: draw_lead,
+    EcdfFigure: draw_ecdf,
+    SharesFigure: draw_shares,
 }
 
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}

@@ -24,6 +24,7 @@ from rlreport.report.section_speed import throughput_section, time_section
 from rlreport.report.section_steps import steps_section
 from rlreport.report.section_summary import published_next_section, published_section, published_traps_section
 from rlreport.report.section_sweep import sweep_section
+from rlreport.report.section_timeline import timeline_section
 from rlreport.report.verdict import badges, facts, verdict_sentence, verdict_tone, warning
 from rlreport.report.words import KIND_WORDS
 
@@ -63,7 +64,8 @@ def compose(analysis: Analysis, findings: tuple[Finding, ...], frame: Frame) -> 
     request = analysis.request
     narrative = Section("narrative", "The author's account", (Narrative(frame.narrative),)) if frame.narrative else None
     change, throughput, time = change_section(analysis), throughput_section(analysis), time_section(analysis)
-    middle = (throughput, time) if analysis.comparisons else (time, throughput)
+    lanes = timeline_section(analysis)
+    middle = (throughput, time, lanes) if analysis.comparisons else (time, lanes, throughput)
     body: tuple[Section | None, ...] = (
         *middle,
         *_along(analysis),

@@ -10,6 +10,7 @@ from rlreport.comparators.analysis import Analysis, ComparisonResult, RunResult
 from rlreport.comparators.results import ABSENT, KnobDifference, QualityComparison, RatioComparison
 from rlreport.findings.model import Finding
 from rlreport.report.data_course import course_data, replicated_data, run_course_data
+from rlreport.report.data_timeline import idle_by_cause, timeline_data
 from rlreport.report.section_comparability import comparability_data, policy_data
 from rlreport.report.verdict_summary import published_data
 from rlreport.run.diagnostics import Notice
@@ -79,10 +80,19 @@ def _run(result: RunResult) -> dict[str, Any]:
         "time_split": {phase_key(phase): share for phase, share in result.time_split.fractions.items()},
         "time_split_s": {phase_key(phase): seconds for phase, seconds in result.time_split.seconds.items()},
         "idle": {
-            "trainer": {"fraction": result.idle.trainer.fraction, "source": result.idle.trainer.source},
-            "rollout": {"fraction": result.idle.rollout.fraction, "source": result.idle.rollout.source},
+            "trainer": {
+                "fraction": result.idle.trainer.fraction,
+                "source": result.idle.trainer.source,
+                **idle_by_cause(result.timeline, "trainer"),
+            },
+            "rollout": {
+                "fraction": result.idle.rollout.fraction,
+                "source": result.idle.rollout.source,
+                **idle_by_cause(result.timeline, "rollout"),
+            },
             "owner": result.idle.owner,
         },
+        "timeline": timeline_data(result.timeline),
         "quality": asdict(result.quality),
         **run_course_data(result.course),
         "sources": [

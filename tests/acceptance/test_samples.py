@@ -45,7 +45,8 @@ def test_the_separate_async_run(tmp_path: Path, samples: Path) -> None:
     assert split["weight_sync"] == pytest.approx(0.434, abs=0.005)
     assert split["update_actor"] == pytest.approx(0.187, abs=0.005)
     assert run["throughput"]["tokens_per_s"]["estimate"] == pytest.approx(448.6, rel=0.01)
-    assert run["idle"]["rollout"] == {"fraction": None, "source": run["idle"]["rollout"]["source"]}
+    assert run["idle"]["rollout"]["fraction"] is None
+    assert "trace" in run["idle"]["rollout"]["source"]
     assert report["findings"][0]["id"] == "weight-sync"
     for name in ("report.html", "report.md"):
         assert "Weight sync is the largest part of a step" in (tmp_path / "out" / "r" / name).read_text("utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from rlreport.comparators.bubble_paint import Intervals
+from rlreport.comparators.bubble_scene import Scene
+from rlreport.comparators.cycles import chronicle
+from rlreport.comparators.lanes import find_lanes
 from rlreport.pipeline.load import read_run
 from rlreport.run.model import Run, RunDeclaration
-from rlreport.run.spans import Activity, Gauge, Lane, LaneSide, SpanTable, span_table
+from rlreport.run.spans import ACTIVITIES, Activity, Gauge, Lane, LaneSide, SpanTable, span_table
 from rlreport.simulator import Scenario
 from rlreport.simulator.chrome_trace import chrome_trace
 from rlreport.simulator.log_call import unix_s
@@ -21,6 +26,7 @@ from rlreport.simulator.records import Simulation
 from rlreport.simulator.restart import launches_of
 from rlreport.simulator.spans import device_seconds
 from rlreport.simulator.summary_events import summary_events
+from support.made_runs import make_run
 
 Row = tuple[Lane, Activity, str, int, int, int]
 S = 1_000_000_000
@@ -40,6 +46,73 @@ def table(
     """A table from (lane, activity, start, end) in seconds."""
     spans: list[Row] = [(w, a, a, round(s * S), round(e * S), version) for w, a, s, e in rows]
     return span_table(spans, zero_unix_ns=zero, **more)
+
+
+def three_steps(**more: Any) -> Run:
+    """Three steps of separate_async on two Trainer devices and two replicas, whole seconds, worked out by hand.
+
+    The trace shows generation, log-probabilities and updates only. What happened in between, in seconds:
+
+        Trainer    10 wait 30 log-prob 32 (advantage) 33 update 40 (checkpoint) 42 (sync) 45
+                   45 log-prob 47 (advantage) 48 update 58 (sync) 61 (validation) 65
+                   65 wait 69 log-prob 71 (advantage) 72 update 80 (sync) 83 (nothing known) 90
+        replica 0  10 generates 42 (sync) 45 generates 58 (sync) 61 (validates) 65 generates 80 (sync) 83 generates 90
+        replica 1  10 generates 36 quota 42 (sync) 45 generates 50 quota 58 (sync) 61 (validates) 65 generates 75 quota 80
+                   (sync) 83 quota 90
+    """
+    ranks = [lane(f"rank_{number}", devices=1) for number in range(2)]
+    first, second = lane("replica_0", devices=1), lane("replica_1", devices=1)
+    rows: list[tuple[Lane, Activity, float, float]] = []
+    for rank in ranks:
+        for start, end in ((30, 32), (45, 47), (69, 71)):
+            rows.append((rank, "old_log_prob", start, end))
+        for start, end in ((33, 40), (48, 58), (72, 80)):
+            rows.append((rank, "update_actor", start, end))
+    rows += [(first, "generate", start, end) for start, end in ((10, 42), (45, 58), (65, 80), (83, 90))]
+    rows += [(second, "generate", start, end) for start, end in ((10, 36), (45, 50), (65, 75))]
+    columns = {
+        "time.step_s": [35, 16, 18],
+        "time.wait_s": [20, 0, 4],
+        "time.old_log_prob_s": [2, 2, 2],
+        "time.advantage_s": [1, 1, 1],
+        "time.update_actor_s": [7, 10, 8],
+        "time.checkpoint_s": [2, math.nan, math.nan],
+        "time.weight_sync_s": [3, 3, 3],
+        "time.validate_s": [math.nan, 4, math.nan],
+        "work.prompts": [10, 10, 10],
+    }
+    config = {"trainer.v1.separate_async.parameter_sync_step": 1, "actor_rollout_ref.actor.ppo_mini_batch_size": 10}
+    fields: dict[str, Any] = {"trainer": 2, "rollout": 2, "config": config, "spans": (table(rows),), **more}
+    return make_run(columns, **fields)
+
+
+def only(spans: SpanTable, keep: Any) -> SpanTable:
+    """A table with some of its spans."""
+    columns = ("lane", "activity", "name", "start_ns", "end_ns", "version")
+    return dataclasses.replace(spans, **{column: getattr(spans, column)[keep] for column in columns})
+
+
+def more_spans(spans: SpanTable, added: Iterable[tuple[Lane, Activity, float, float]]) -> SpanTable:
+    """A table with further spans, in seconds."""
+    rows: list[Row] = [
+        (spans.lanes[code], ACTIVITIES[activity], spans.names[name], start, end, version)
+        for code, activity, name, start, end, version in zip(
+            *(getattr(spans, c).tolist() for c in ("lane", "activity", "name", "start_ns", "end_ns", "version")), strict=True
+        )
+    ]
+    rows += [(w, a, a, round(s * S), round(e * S), -1) for w, a, s, e in added]
+    return span_table(rows, zero_unix_ns=spans.zero_unix_ns)
+
+
+def scene_of(run: Run) -> Scene:
+    """What the rules of causes look at, of a run's only trace."""
+    lanes = find_lanes(run, run.spans[0])
+    return Scene.of(run, run.spans[0], lanes, chronicle(run, run.spans[0], lanes))
+
+
+def seconds(found: Intervals) -> list[tuple[float, float]]:
+    """Intervals in seconds."""
+    return [(start / S, end / S) for start, end in found.pairs()]
 
 
 @dataclass(frozen=True, slots=True)
