@@ -51,7 +51,7 @@ def analyse_report(report: ManifestReport, runs: Mapping[str, Run]) -> Analysis:
 
 def compose_report(manifest: Manifest, report: ManifestReport, analysis: Analysis) -> Report:
     """Find what to try next and lay the page out."""
-    return compose(
+    page = compose(
         analysis,
         find(analysis, {i: r.timeline for i, r in analysis.runs.items() if r.timeline is not None}),
         Frame(
@@ -63,3 +63,16 @@ def compose_report(manifest: Manifest, report: ManifestReport, analysis: Analysi
             manifest_sha256=manifest.sha256,
         ),
     )
+    return replace(page, files=_timelines(analysis))
+
+
+def _timelines(analysis: Analysis) -> dict[str, bytes]:
+    """The traces of a report's runs for Perfetto: timeline.json.gz, numbered by run when there are several."""
+    traced = [result for result in analysis.runs.values() if result.traced]
+    if not traced:
+        return {}
+    from rlreport.renderers.perfetto import render_perfetto
+
+    if len(traced) == 1:
+        return {"timeline.json.gz": render_perfetto(traced[0].run, traced[0].timeline)}
+    return {f"timeline-{n}.json.gz": render_perfetto(r.run, r.timeline) for n, r in enumerate(traced, 1)}

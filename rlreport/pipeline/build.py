@@ -96,6 +96,10 @@ def write_report(report: Report, folder: Path, formats: Sequence[str]) -> None:
     for name in FORMATS:
         if name not in formats:
             (folder / f"report.{name}").unlink(missing_ok=True)
+    for stale in folder.glob("timeline*.json.gz"):
+        stale.unlink()
+    for name, content in report.files.items():
+        (folder / name).write_bytes(content)
     data = render_json(report.data)
     if "json" in formats:
         (folder / "report.json").write_bytes(data)

@@ -170,7 +170,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One report page. `data` is what report.json holds."""
+    """One report page. `data` is what report.json holds, `files` what else is written beside it, by name."""
 
     id: str
     title: str
@@ -185,6 +185,7 @@ class Report:
     sections: tuple[Section, ...]
     provenance: Text
     data: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def figures(self) -> tuple[FigureSpec, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,13 @@ def test_staleness_stops_helping_at_one_half(out: Path) -> None:
     assert waits[0] > 5 * waits[1]
     assert waits[1] - waits[2] < 0.05 * waits[0]
     assert found["sweep"]["candidate"] == "s05"
+
+
+def test_the_traces_are_there_for_perfetto(out: Path) -> None:
+    for number in (1, 2):
+        content = gzip.decompress((out / "qwen3-30b" / f"timeline-{number}.json.gz").read_bytes())
+        events = json.loads(content)["traceEvents"]
+        assert any(event["ph"] == "X" for event in events)
 
 
 def test_published_numbers_get_no_interval(out: Path) -> None:
