@@ -84,8 +84,7 @@ def _scheduled(run: Run, row: tuple[str, str, tuple[str, ...]], wall_s: float) -
     steps = sorted(seconds)
     gaps = [later - before for before, later in itertools.pairwise(steps)]
     period = max(set(gaps), key=lambda gap: (gaps.count(gap), -gap))
-    regular = [step for step in steps if (step - steps[0]) % period == 0]
-    if len(regular) < FEWEST_TIMES or len(regular) < len(steps) - 1:
+    if gaps.count(period) < max(FEWEST_TIMES - 1, len(gaps) - 1):
         return None
     mean = math.fsum(seconds.values()) / len(seconds)
     return PeriodicBubble(

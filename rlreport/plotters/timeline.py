@@ -13,7 +13,7 @@ from rlreport.plotters.panel import TICK_ROW_IN, Box, label_lines, labels_height
 from rlreport.plotters.scale import ticks
 from rlreport.plotters.text import line_height_in, width_in, wrap
 from rlreport.plotters.timeline_legend import looks, set_legend
-from rlreport.plotters.timeline_raster import colour, columns_of, pixel_size, show, stacked
+from rlreport.plotters.timeline_raster import Canvas, colour, columns_of, pixel_size, show, stacked
 from rlreport.plotters.timeline_style import VERSION_COLOUR, VERSION_TEXT_COLOUR, StateStyle
 from rlreport.report.figures_timeline import (
     IDLE_PREFIX,
@@ -124,17 +124,19 @@ def _draw_lane_panel(figure: Figure, panel: LanePanel, detail: Sequence[str], ou
     box = Box(outer.left, top - tall, outer.width, tall)
     axes = _time_axes(figure, box, panel.begin, panel.end)
     at = top
-    styles = looks(spec.states)
+    styles, canvas = looks(spec.states), Canvas(box)
     for group in _groups(panel.rows):
         codes = []
         group_top = at
         for row in group:
             lane = Box(box.left, at - _ROW_IN, box.width, _ROW_IN)
-            codes.append(_draw_row(figure, row, lane, panel, styles))
+            codes.append(_draw_row(figure, canvas, row, lane, panel, styles))
             at -= _ROW_IN + _ROW_GAP_IN
         at += _ROW_GAP_IN
         _label_idle(figure, codes, Box(box.left, at, box.width, group_top - at), spec.states)
         at -= _GROUP_GAP_IN
+    if panel.rows:
+        canvas.show(figure)
     _draw_versions(figure, axes, box, panel)
     return box
 
@@ -150,13 +152,15 @@ def _time_axes(figure: Figure, box: Box, begin: float, end: float) -> Axes:
     return axes
 
 
-def _draw_row(figure: Figure, row: LaneRow, box: Box, panel: LanePanel, styles: Sequence[StateStyle]) -> Codes:
+def _draw_row(
+    figure: Figure, canvas: Canvas, row: LaneRow, box: Box, panel: LanePanel, styles: Sequence[StateStyle]
+) -> Codes:
     """Paint one lane with its label and note; gives the state of every column."""
     import numpy as np
 
     width, height = pixel_size(box)
     codes = columns_of(row.edges, row.states, panel.begin, panel.end, width)
-    show(figure, box, colour(np.repeat(codes[None, :], height, axis=0), styles))
+    canvas.paste(box, colour(np.repeat(codes[None, :], height, axis=0), styles))
     middle = box.bottom + box.height / 2
     (label,) = wrap(row.label, _MOST_LABEL_IN, style.SMALL_PT, most_lines=1)
     put_text(figure, box.left - _GAP_IN, middle, label, size_pt=style.SMALL_PT, align="right")
@@ -219,7 +223,7 @@ def _draw_versions(figure: Figure, axes: Axes, box: Box, panel: LanePanel) -> No
     """Yellow lines through all lanes, with the version above where there is room."""
     taken = -1.0
     for moment, text in panel.versions:
-        if not panel.begin <= moment <= panel.end:
+        if not panel.begin <= moment <= panel.end or panel.end <= panel.begin:
             continue
         line = axes.axvline(moment, color=VERSION_COLOUR, linewidth=1.5, zorder=5, ymin=0, ymax=1)
         line.set_clip_on(False)
@@ -263,7 +267,7 @@ def draw_occupancy(spec: OccupancyFigure) -> Figure:
     used = [
         code
         for code in range(len(spec.states))
-        if any(share[code] > 0.002 for strip in strips for share in strip.shares if code < len(share))
+        if any(share[code] > 0.02 for strip in strips for share in strip.shares if code < len(share))
     ]
     legend = set_legend([spec.states[code] for code in used], style.WIDTH_IN - left - _EDGE_IN)
     x_lines = label_lines(spec.x_label, width)

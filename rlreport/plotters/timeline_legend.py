@@ -10,12 +10,14 @@ from rlreport.plotters import style
 from rlreport.plotters.layout import ENTRY_GAP_IN, KEY_GAP_IN, KEY_WIDTH_IN, put_text
 from rlreport.plotters.panel import Box
 from rlreport.plotters.text import line_height_in, width_in, wrap
-from rlreport.plotters.timeline_raster import colour, pixel_size, show
+from rlreport.plotters.timeline_raster import Canvas, colour, pixel_size
 from rlreport.plotters.timeline_style import VERSION_COLOUR, StateStyle, state_style
 from rlreport.report.figures_timeline import State
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from rlreport.plotters.timeline_raster import Pixels
 
 _SWATCH_IN = 0.12
 
@@ -41,6 +43,8 @@ class StateLegend:
         """Draw with the upper left corner at a place."""
         from matplotlib.lines import Line2D
 
+        right = max((x for row in self.rows for x, state, _ in row if state is not None), default=0.0) + KEY_WIDTH_IN
+        canvas = Canvas(Box(left, top - self.height_in, right, self.height_in))
         for row in self.rows:
             middle = top - line_height_in(style.SMALL_PT) / 2
             for x, state, text in row:
@@ -50,23 +54,22 @@ class StateLegend:
                     line.set(linewidth=1.6, transform=figure.dpi_scale_trans, solid_capstyle="butt")
                     figure.add_artist(line)
                 else:
-                    draw_swatch(figure, Box(start, middle - _SWATCH_IN / 2, KEY_WIDTH_IN, _SWATCH_IN), state)
+                    canvas.paste(*_swatch(Box(start, middle - _SWATCH_IN / 2, KEY_WIDTH_IN, _SWATCH_IN), state))
                 put_text(figure, start + KEY_WIDTH_IN + KEY_GAP_IN, middle, text, size_pt=style.SMALL_PT)
             top -= line_height_in(style.SMALL_PT) + 0.05
+        if self.rows:
+            canvas.show(figure)
 
 
-def draw_swatch(figure: Figure, box: Box, state: State) -> None:
-    """A sample of a state's fill and hatch."""
+def _swatch(box: Box, state: State) -> tuple[Box, Pixels]:
+    """A sample of a state's fill and hatch; a pale one has an outline."""
     import numpy as np
 
     width, height = pixel_size(box)
-    show(figure, box, colour(np.zeros((height, width), np.int16), looks([state]), outline=False))
+    pixels = colour(np.zeros((height, width), np.int16), looks([state]), outline=True)
     if style.is_pale(looks([state])[0].fill):
-        from matplotlib.patches import Rectangle
-
-        frame = Rectangle((box.left, box.bottom), box.width, box.height, fill=False, edgecolor=style.AXIS, linewidth=0.5)
-        frame.set_transform(figure.dpi_scale_trans)
-        figure.add_artist(frame)
+        pixels[:, [0, -1]] = pixels[0, 0]
+    return box, pixels
 
 
 def set_legend(states: Sequence[State], most_in: float, version_text: str = "") -> StateLegend:

@@ -8,7 +8,7 @@ into axes whose ticks, labels and lines stay vectors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rlreport.plotters.panel import Box
 from rlreport.plotters.timeline_style import StateStyle, is_outlined
@@ -116,16 +116,54 @@ def _rgb(text: str) -> tuple[int, int, int]:
     return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
 
 
+class Canvas:
+    """One picture for several boxes: what a page embeds once costs less than many small pictures."""
+
+    def __init__(self, box: Box) -> None:
+        import numpy as np
+
+        self.box = box
+        width, height = pixel_size(box)
+        self.pixels: Pixels = np.zeros((height, width, 4), np.uint8)
+
+    def paste(self, box: Box, pixels: Pixels) -> None:
+        """Set pixels with their upper left corner at that of a box, as far as they lie within the picture."""
+        top, left = max(round((self.box.top - box.top) * DPI), 0), max(round((box.left - self.box.left) * DPI), 0)
+        height, width = self.pixels[top:, left:].shape[:2]
+        shown = pixels[:height, :width]
+        self.pixels[top : top + shown.shape[0], left : left + shown.shape[1]] = shown
+
+    def show(self, figure: Figure) -> None:
+        """Set the picture into its page."""
+        show(figure, self.box, self.pixels)
+
+
 def pixel_size(box: Box) -> tuple[int, int]:
     """Width and height of a box in pixels."""
     return max(round(box.width * DPI), 1), max(round(box.height * DPI), 1)
 
 
 def show(figure: Figure, box: Box, pixels: Pixels) -> None:
-    """Set a picture into a box of the page, pixel by pixel."""
+    """Set a picture into a box of the page. An SVG holds its pixels as they are; in a PNG they are averaged."""
+    from matplotlib.image import AxesImage
+
+    class Picture(AxesImage):
+        """An image that is resampled only where the drawing has pixels of its own."""
+
+        def draw(self, renderer: Any) -> None:
+            self.set_interpolation("none" if renderer.option_scale_image() else "hanning")
+            super().draw(renderer)
+
     page_width, page_height = figure.get_size_inches()
     axes = figure.add_axes(
         (box.left / page_width, box.bottom / page_height, box.width / page_width, box.height / page_height), zorder=-1
     )
     axes.set_axis_off()
-    axes.imshow(pixels, interpolation="none", aspect="auto", origin="upper")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    picture = Picture(axes, extent=(0, 1, 0, 1), origin="upper", interpolation_stage="rgba")
+    picture.set_data(pixels)
+    picture.set_clip_path(axes.patch)
+    axes.add_image(picture)

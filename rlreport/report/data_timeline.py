@@ -34,7 +34,7 @@ def timeline_data(timeline: Timeline | None) -> dict[str, Any] | None:
         "whole_trace": timeline.whole_trace,
         "whole": None if timeline.whole is None else _account(timeline.whole),
         "owner": timeline.owner,
-        "identity_residual": timeline.window.residual,
+        "identity_residual": round(timeline.window.residual, 9),
         "prompts": timeline.prompts,
         "idle_device_s_per_1000_prompts": None
         if per_1000 is None

@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 #: Rows of a window: Trainer lanes, and replicas by the number of windows in a figure (the last holds for more).
 MOST_TRAINER_ROWS = 2
 MOST_REPLICA_ROWS = (10, 7, 5, 4)
-#: Stretches of equal length of the whole run.
+#: Stretches of equal length of the whole run; with so many cycles each shows the shares of the cycle it lies in, because
+#: stretches nearly as long as a cycle would show beats that are not there.
 BINS = 240
+CYCLES_AS_BINS = 40
 #: Trainer lanes whose states differ in less than this share of a window are one row.
 ALIKE = 0.02
 
@@ -256,8 +258,8 @@ def occupancy_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
         title="The whole trace at a glance",
         caption="Idle device time in the window. " + " ".join(_shares_text(run) for run, _ in traced),
         how_to_read=(
-            f"Height: share of a side's devices, in {BINS} stretches of equal length. Filled: work, hatched: idle by cause. "
-            "The bracket is the window that is accounted for."
+            f"Height: share of a side's devices, {_stretch_words([trace for _, trace in traced])}. Filled: work, hatched: "
+            "idle by cause. The bracket is the window that is accounted for."
         ),
         alt="Occupancy of devices over time. " + " ".join(told),
         panels=panels,
@@ -276,7 +278,7 @@ def _occupancy_panel(run: ShownRun, trace: Trace, unit: _Unit) -> OccupancyPanel
     import numpy as np
 
     timeline, course = run.timeline, trace.scene.course
-    edges = np.linspace(course.begin_ns, course.end_ns, BINS + 1).round().astype(np.int64)
+    edges, places = _stretches(trace)
     strips = []
     for side in ("trainer", "rollout"):
         mine = [seat for seat in trace.seats if seat.seat.side == side]
@@ -289,7 +291,7 @@ def _occupancy_panel(run: ShownRun, trace: Trace, unit: _Unit) -> OccupancyPanel
             OccupancyStrip(
                 label=f"{SIDE_WORDS[side]}, {devices_text(account.devices, len(mine))}",
                 note=f"idle {idle_text(account)}",
-                shares=_by_place(np.asarray(shares) / weight / (np.diff(edges) / 1e9)),
+                shares=_by_place((np.asarray(shares) / weight / (np.diff(edges) / 1e9))[:, places]),
             )
         )
     first, last = timeline.window.start_s / unit.seconds, timeline.window.end_s / unit.seconds
@@ -301,6 +303,28 @@ def _occupancy_panel(run: ShownRun, trace: Trace, unit: _Unit) -> OccupancyPanel
         window=(first, last),
         window_text="the whole trace" if timeline.whole_trace else "steady window",
     )
+
+
+def _stretch_words(traces: Sequence[Trace]) -> str:
+    many = [len(trace.scene.course.cycles) >= CYCLES_AS_BINS for trace in traces]
+    if all(many):
+        return "by parameter version"
+    equal = f"in {BINS} stretches of equal length"
+    return f"{equal} (in long traces by parameter version)" if any(many) else equal
+
+
+def _stretches(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Edges between which shares are taken, and for each stretch of the figure the place of the shares that it shows."""
+    import numpy as np
+
+    course = trace.scene.course
+    equal = np.linspace(course.begin_ns, course.end_ns, BINS + 1).round().astype(np.int64)
+    if len(course.cycles) < CYCLES_AS_BINS:
+        return equal, np.arange(BINS)
+    cycles = np.array([cycle.start_ns for cycle in course.cycles] + [course.cycles[-1].end_ns], np.int64)
+    edges = np.unique(np.concatenate([[course.begin_ns], cycles, [course.end_ns]]))
+    middles = (equal[:-1] + equal[1:]) // 2
+    return edges, np.searchsorted(edges, middles, "right") - 1
 
 
 def _by_place(shares: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:

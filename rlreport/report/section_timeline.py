@@ -128,7 +128,7 @@ def _account_table(runs: Sequence[ShownRun]) -> Table:
     told = "; ".join(bases)
     note: Text = (
         f"Shares of a side's device time in the window. Work + idle + not known = wall time x devices within "
-        f"{fmt.percent(residual, 2)}. Bold: the side that owns the bubble. {told[0].upper()}{told[1:]}.",
+        f"{fmt.percent(max(residual, 1e-4), 2)}. Bold: the side that owns the bubble. {told[0].upper()}{told[1:]}.",
     )
     return Table("bubbles", "Where device time goes", tuple(columns), tuple(rows), note)
 

@@ -111,7 +111,6 @@ def test_untraced_replicas_leave_bounds() -> None:
 
 def test_hybrid_engines_work_on_the_trainers_devices() -> None:
     """Devices that generate in the Trainer's gap are busy; before that they turn to generation, after it back."""
-    run = three_steps(hybrid_replicas=frozenset({0}))
     own = lane("replica_1", devices=2)
     engine, rank = lane("replica_0", devices=2), lane("rank_0", devices=2)
     spans = table(
@@ -129,9 +128,7 @@ def test_hybrid_engines_work_on_the_trainers_devices() -> None:
         "time.update_actor_s": [10, 10],
         "time.weight_sync_s": [3, 3],
     }
-    made = replace(
-        make_run(columns, trainer=2, rollout=2, hybrid_replicas=frozenset({0})), spans=(spans,), config=run.config
-    )
+    made = make_run(columns, trainer=2, rollout=2, hybrid_replicas=frozenset({0}), spans=(spans,))
     found = account(made, 0, 40)
     assert found.trainer is not None
     assert dict(found.trainer.busy) == known({"update_actor": 40, "generate": 20})

@@ -20,8 +20,18 @@ MAX_NAMES = 50_000
 OTHER_NAME = "(other names)"
 _LONGEST_NAME = 200
 
-#: Gaps that joining fills, from the smallest to the largest, in nanoseconds.
-_RESOLUTIONS_NS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
+#: What spans become when neighbours of different names are joined.
+SHORT_NAME = "(short spans)"
+#: How joining goes on while there are too many spans: the gap to fill, and up to which length names do not matter.
+#: Operators of a profile take microseconds; what a timeline of a run is about takes seconds.
+_STAGES_NS: tuple[tuple[int, int], ...] = (
+    (1_000, 0),
+    (1_000_000, 0),
+    (1_000_000, 1_000_000),
+    (1_000_000, 10_000_000),
+    (10_000_000, 100_000_000),
+    (100_000_000, 1_000_000_000),
+)
 _NO_VERSION = -1
 
 _MAX_VERSION = 2**31 - 1
@@ -90,8 +100,9 @@ class SpanColumns:
     """Spans of one source. `track` numbers the rows of the source (a thread, a process, a lane), in the collector's own way.
 
     `add` takes absolute or relative nanoseconds and sorts out what is no span. When more than `limit` spans are held,
-    neighbours of one track, name and version are joined over gaps that grow until half of the limit is left;
-    `joined` counts the spans that were merged away, `filled_ns` is the largest gap that was filled.
+    neighbours of one track and version are joined in stages until half of the limit is left: first those of one name, then
+    short ones of any names. `joined` counts the spans that were merged away, `filled_ns` is the largest gap that was filled,
+    `short_ns` the length up to which names were given up, `left_out` how many spans remained too many.
     """
 
     limit: int = MAX_SPANS
@@ -104,6 +115,7 @@ class SpanColumns:
     end_ns: array[int] = field(default_factory=lambda: array("q"))
     joined: int = 0
     filled_ns: int = 0
+    short_ns: int = 0
     left_out: int = 0
 
     def __len__(self) -> int:
@@ -162,9 +174,9 @@ class SpanColumns:
 
         spans = self.arrays()
         before = len(spans)
-        for resolution in _RESOLUTIONS_NS:
-            spans = join_neighbours(spans, resolution)
-            self.filled_ns = max(self.filled_ns, resolution)
+        for gap_ns, short_ns in _STAGES_NS:
+            spans = join_neighbours(spans, gap_ns, short_ns, self.names[SHORT_NAME] if short_ns else -1)
+            self.filled_ns, self.short_ns = max(self.filled_ns, gap_ns), max(self.short_ns, short_ns)
             if len(spans) <= self.limit // 2:
                 break
         self.joined += before - len(spans)
@@ -177,19 +189,30 @@ class SpanColumns:
         self.start_ns, self.end_ns = array("q", spans.start_ns.tobytes()), array("q", spans.end_ns.tobytes())
 
 
-def join_neighbours(spans: SpanArrays, gap_ns: int) -> SpanArrays:
-    """Spans of one track, name and version that overlap or are at most `gap_ns` apart as one, in order of these."""
+def join_neighbours(spans: SpanArrays, gap_ns: int, short_ns: int, mixed: int) -> SpanArrays:
+    """Spans that follow each other in one track and version as one, where they are alike; in order of track and time.
+
+    Args:
+        spans: the spans.
+        gap_ns: the largest gap that is filled.
+        short_ns: neighbours are alike when they have one name, or when both are at most so long.
+        mixed: the name of a span that is made of spans of different names.
+    """
     import numpy as np
 
-    spans = spans.take(np.lexsort((spans.end_ns, spans.start_ns, spans.version, spans.name, spans.track)))
-    new = np.ones(len(spans), bool)
-    for column in (spans.track, spans.name, spans.version):
-        new[1:] &= column[1:] == column[:-1]
-    new[1:] &= spans.start_ns[1:] <= spans.end_ns[:-1] + gap_ns
-    new[1:] ^= True
-    first = np.flatnonzero(new)
+    spans = spans.take(np.lexsort((spans.end_ns, spans.start_ns, spans.version, spans.track)))
+    short = spans.end_ns - spans.start_ns <= short_ns
+    alike = (spans.name[1:] == spans.name[:-1]) | (short[1:] & short[:-1])
+    alike &= (spans.track[1:] == spans.track[:-1]) & (spans.version[1:] == spans.version[:-1])
+    alike &= spans.start_ns[1:] <= spans.end_ns[:-1] + gap_ns
+    first = np.flatnonzero(np.concatenate((np.array([True]), ~alike)))
+    lowest, highest = np.minimum.reduceat(spans.name, first), np.maximum.reduceat(spans.name, first)
     joined = spans.take(first)
-    return replace(joined, end_ns=np.maximum.reduceat(spans.end_ns, first))
+    return replace(
+        joined,
+        name=np.where(lowest == highest, joined.name, np.int32(mixed)),
+        end_ns=np.maximum.reduceat(spans.end_ns, first),
+    )
 
 
 def version_of(value: object) -> int:

@@ -47,7 +47,7 @@ _TOTALS = re.compile(r"_(?:bucket|sum|count|total|created|info)$")
 #: Labels that tell apart where a quantity was counted, from the most telling one on.
 _LANE_LABELS = ("replica", "replica_rank", "lane", "engine", "instance", "rank", "worker", "host")
 _MAX_SERIES = 20_000
-_MAX_SAMPLES = 5_000_000
+_MAX_SAMPLES = 2_000_000
 _MAX_SERIES_BYTES = 64 << 20
 
 
@@ -74,11 +74,14 @@ class _Answer(msgspec.Struct, gc=False):
 
 @dataclass(slots=True)
 class _Samples:
-    """Samples by series; `unusable` counts those that are not finite or have no time, `more` those beyond the limits."""
+    """Samples by series. Counted is what is left out: `unusable` samples that are not finite or have no time, `more` those
+    of too many series, `thinned` every second one where there are too many, `unwanted` those of other quantities.
+    """
 
     series: dict[tuple[str, str], tuple[array[int], array[float]]] = field(default_factory=dict)
     unusable: int = 0
     more: int = 0
+    thinned: int = 0
     unwanted: int = 0
     total: int = 0
 
@@ -91,13 +94,25 @@ class _Samples:
         if at_ns is None or abs(at_ns) > LIMIT_NS or not math.isfinite(value):
             self.unusable += 1
             return
-        if self.total >= _MAX_SAMPLES or (key not in self.series and len(self.series) >= _MAX_SERIES):
+        if key not in self.series and len(self.series) >= _MAX_SERIES:
             self.more += 1
             return
         times, values = self.series.setdefault(key, (array("q"), array("d")))
+        if len(values) > 1 and values[-2] == values[-1] == value and at_ns > times[-1]:
+            times[-1] = at_ns
+            return
         times.append(at_ns)
         values.append(value)
         self.total += 1
+        if self.total > _MAX_SAMPLES:
+            self._thin()
+
+    def _thin(self) -> None:
+        """Leave every second sample of every series out."""
+        before = self.total
+        self.series = {key: (times[::2], values[::2]) for key, (times, values) in self.series.items()}
+        self.total = sum(len(times) for times, _ in self.series.values())
+        self.thinned += before - self.total
 
     def gauges(self) -> list[Gauge]:
         """The series in order of name and lane, each in order of time, without repetitions."""
@@ -225,7 +240,8 @@ def _left_out(samples: _Samples, where: str) -> list[Notice]:
     reasons = (
         (samples.unusable, "not finite or without a time"),
         (samples.unwanted, "of other quantities, or of counters and histograms"),
-        (samples.more, "beyond the first 5,000,000"),
+        (samples.more, f"of more than {_MAX_SERIES:,} series"),
+        (samples.thinned, "to bound memory, every second one of a series"),
     )
     parts = [f"{count:,} {what}" for count, what in reasons if count]
     if not parts:

@@ -175,8 +175,10 @@ def _notices(columns: SpanColumns, impossible: int, clipped: int, clipped_ns: in
         message = f"{count} reaching into the next span of the track clipped, by {clipped_ns / 1e9:.3g} s in all"
         notices.append(Notice("RR263", message, where))
     if columns.joined:
-        message = f"{plural(columns.joined, 'span')} joined with their neighbours of the same name to bound memory"
+        message = f"{plural(columns.joined, 'span')} joined with their neighbours to bound memory"
         message += f"; gaps up to {columns.filled_ns / 1e6:g} ms between them are filled"
+        if columns.short_ns:
+            message += f", and the names of spans up to {columns.short_ns / 1e6:g} ms are lost"
         if columns.left_out:
             message += f"; the {columns.left_out:,} shortest are left out"
         notices.append(Notice("RR265", message, where))

@@ -5,7 +5,15 @@ import random
 import pytest
 
 from rlreport.collectors.spans import columns
-from rlreport.collectors.spans.columns import OTHER_NAME, Names, SpanColumns, clean_name, version_of
+from rlreport.collectors.spans.columns import (
+    OTHER_NAME,
+    SHORT_NAME,
+    Names,
+    SpanColumns,
+    clean_name,
+    join_neighbours,
+    version_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -70,13 +78,43 @@ def test_neighbours_are_joined_when_there_are_too_many() -> None:
     assert (spans.filled_ns, spans.left_out) == (1000, 0)
 
 
-def test_spans_of_other_names_tracks_and_versions_are_not_joined() -> None:
-    spans = SpanColumns(limit=20)
-    for number in range(30):
-        spans.add(number % 2, "ab"[number // 2 % 2], number * 1000, 1000, number // 4 % 2)
+def test_only_neighbours_in_time_of_one_track_and_version_are_joined() -> None:
+    columns = SpanColumns()
+    for track, name, start, version in ((0, "a", 0, 1), (0, "a", 10, 1), (0, "b", 20, 1), (0, "a", 30, 1), (1, "a", 40, 1)):
+        columns.add(track, name, start, 9, version)
+    columns.add(1, "a", 50, 9, 2)
+    joined = join_neighbours(columns.arrays(), 5, 0, -1)
+    found = list(
+        zip(joined.track.tolist(), joined.name.tolist(), joined.start_ns.tolist(), joined.end_ns.tolist(), strict=True)
+    )
+    assert found == [(0, 0, 0, 19), (0, 1, 20, 29), (0, 0, 30, 39), (1, 0, 40, 49), (1, 0, 50, 59)]
+
+
+def test_short_spans_of_any_name_are_joined_and_long_ones_keep_theirs() -> None:
+    spans = SpanColumns(limit=200)
+    for number in range(1000):
+        # Operators of 20 names, 9 us each, one every 10 us; and every hundredth of them lies in a phase of 40 ms.
+        spans.add(0, f"op {number % 20}", number * 10_000, 9_000)
+        if number % 100 == 0:
+            spans.add(0, f"phase {number}", number * 10_000 + 10**9, 40_000_000)
+    assert len(spans) <= 200
     table = spans.arrays()
-    keys = set(zip(table.track.tolist(), table.name.tolist(), table.version.tolist(), strict=True))
-    assert keys == {(track, name, version) for track in (0, 1) for name in (0, 1) for version in (0, 1)}
+    named = {spans.names.texts[code]: number for number, code in enumerate(table.name.tolist())}
+    assert {f"phase {number}" for number in range(0, 1000, 100)} <= set(named)
+    longest = named[SHORT_NAME]
+    assert int(table.end_ns[longest] - table.start_ns[longest]) > 1_000_000
+    covered = max(int(end) for end, name in zip(table.end_ns, table.name, strict=True) if spans.names.texts[name][0] != "p")
+    assert covered == 999 * 10_000 + 9_000
+    assert (spans.short_ns, spans.filled_ns, spans.left_out) == (1_000_000, 1_000_000, 0)
+
+
+def test_what_is_joined_keeps_its_name_where_it_has_one() -> None:
+    columns = SpanColumns()
+    for name, start, length in (("a", 0, 5), ("a", 6, 5), ("b", 100, 5), ("c", 106, 5), ("d", 112, 50), ("e", 170, 5)):
+        columns.add(0, name, start, length)
+    joined = join_neighbours(columns.arrays(), 10, 20, 99)
+    found = list(zip(joined.name.tolist(), joined.start_ns.tolist(), joined.end_ns.tolist(), strict=True))
+    assert found == [(0, 0, 11), (99, 100, 111), (3, 112, 162), (4, 170, 175)]
 
 
 def test_where_joining_does_not_help_the_longest_spans_stay() -> None:

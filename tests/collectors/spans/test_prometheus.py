@@ -96,11 +96,20 @@ def test_the_lane_of_a_series(labels: dict[str, str], expected: tuple[str, str])
 
 
 def test_limits_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prometheus, "_MAX_SAMPLES", 3)
-    answer = range_answer((RUNNING, [(UNIX_S + n, str(n)) for n in range(5)]))
+    """Too many samples are thinned over the whole time; too many series are cut off."""
+    monkeypatch.setattr(prometheus, "_MAX_SAMPLES", 20)
+    monkeypatch.setattr(prometheus, "_MAX_SERIES", 1)
+    answer = range_answer((RUNNING, [(UNIX_S + n, str(n)) for n in range(50)]), ({"__name__": "up"}, [(UNIX_S, "1")]))
     table = read(write_json(tmp_path / "a.json", answer))
-    assert len(table.gauges[0].values) == 3
-    assert "2 beyond the first" in table.notices[0].message
+    ((_, _, samples),) = seconds(table)
+    assert 10 <= len(samples) <= 20
+    assert all(at == value for at, value in samples)
+    assert samples[0] == (0, 0)
+    assert samples[-1][0] >= 47
+    left_out = 50 - len(samples)
+    assert table.notices[0].message == (
+        f"{left_out + 1} samples left out: 1 of more than 1 series, {left_out} to bound memory, every second one of a series"
+    )
 
 
 def test_an_empty_answer_is_refused(tmp_path: Path) -> None:
