@@ -11,6 +11,7 @@ from rlreport.collectors.base import Collector
 from rlreport.collectors.console import ConsoleCollector
 from rlreport.collectors.hydra import HydraCollector
 from rlreport.collectors.jsonl import JsonlCollector
+from rlreport.collectors.rollout_dumps import RolloutDumpCollector
 from rlreport.collectors.spans import SPAN_COLLECTORS
 from rlreport.collectors.summary import SummaryCollector
 from rlreport.collectors.table import CsvCollector, JsonlTableCollector
@@ -22,6 +23,7 @@ GROUP = "rlreport.collectors"
 BUILTIN: tuple[Collector, ...] = (
     TensorboardCollector(),
     HydraCollector(),
+    RolloutDumpCollector(),
     JsonlCollector(),
     JsonlTableCollector(),
     CsvCollector(),

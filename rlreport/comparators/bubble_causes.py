@@ -187,14 +187,15 @@ def _hidden(scene: Scene) -> dict[Activity, list[tuple[int, int]]]:
         return {}
     found: dict[Activity, list[tuple[int, int]]] = {}
     at = {number: int(rounds.end_ns[number]) - round(1e9 * float(rounds.update_s[number])) for number in range(len(rounds))}
+    lines = {first + place: step for step, first in matching.first_round.items() for place in range(matching.per_step)}
     for activity, seconds in reversed(hidden_phases(scene.run, scene.table, scene.lanes).items()):
-        for step, first in matching.first_round.items():
-            for number in range(first, min(first + matching.per_step, len(rounds))):
-                length = round(1e9 * seconds.get(step, 0.0) / matching.per_step)
-                if length:
-                    start = max(at[number] - length, scene.course.gaps[number][0])
-                    found.setdefault(activity, []).append((start, at[number]))
-                    at[number] = start
+        usual = sum(seconds.values()) / len(seconds)  # for rounds that no line tells: those at the ends of a trace
+        for number in range(len(rounds)):
+            length = round(1e9 * seconds.get(lines.get(number, -1), usual) / matching.per_step)
+            if length:
+                start = max(at[number] - length, scene.course.gaps[number][0])
+                found.setdefault(activity, []).append((start, at[number]))
+                at[number] = start
     return found
 
 

@@ -53,11 +53,12 @@ def account_metrics(run: Run, window: SteadyState) -> DeviceAccount | None:
     rollout = _rollout(run)
     missing: dict[AccountSide, str] = {}
     if rollout is None:
-        missing["rollout"] = _why_no_rollout(run)
+        missing["rollout"] = why_no_rollout(run)
     return DeviceAccount("metrics", 0.0, trainer.wall_s, trainer, rollout, missing)
 
 
-def _why_no_rollout(run: Run) -> str:
+def why_no_rollout(run: Run) -> str:
+    """Why nothing is known of the Rollouters."""
     if run.mode not in SEPARATED_MODES and run.mode != "unknown":
         return f"in mode {run.mode} there are no Rollouters on devices of their own"
     return "no timer shows what the replicas do; a trace of them, or a gauge of their requests, would tell it"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,11 +30,18 @@ from rlreport.comparators.bubble_paint import (
 )
 from rlreport.comparators.bubble_results import AccountSide, CycleAccount, DeviceAccount, SideAccount
 from rlreport.comparators.bubble_scene import Scene
-from rlreport.comparators.lanes import Lanes, Seat
+from rlreport.comparators.lanes import Seat
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+#: Why a side has no account.
+MISSING_SIDE: Mapping[AccountSide, str] = {
+    "trainer": "the trace has no lane of the Trainer",
+    "rollout": "the trace has no lane of the Rollouters",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,11 +75,15 @@ def paint_seats(scene: Scene) -> tuple[PaintedSeat, ...]:
 
 
 def account_stretches(
-    seats: Sequence[PaintedSeat], lanes: Lanes, edges_ns: NDArray[np.int64], begin_ns: int, why_missing: str
+    seats: Sequence[PaintedSeat], scene: Scene, edges_ns: NDArray[np.int64], begin_ns: int
 ) -> tuple[DeviceAccount, ...]:
     """The account of every stretch between consecutive moments."""
     import numpy as np
 
+    lanes = scene.lanes
+    missing = MISSING_SIDE
+    if scene.shared:
+        missing = {**MISSING_SIDE, "rollout": f"in mode {scene.run.mode} the Trainer's devices generate"}
     sums: dict[AccountSide, NDArray[np.float64]] = {}
     weights: dict[AccountSide, float] = {}
     for found in seats:
@@ -91,7 +102,7 @@ def account_stretches(
             end_s=float(edges_ns[column + 1] - begin_ns) / 1e9,
             trainer=_side("trainer", sums, weights, devices, float(walls[column]), column, 0.0),
             rollout=_side("rollout", sums, weights, devices, float(walls[column]), column, lanes.untraced),
-            missing={side: why_missing for side in ("trainer", "rollout") if side not in sums},
+            missing={side: why for side, why in missing.items() if side not in sums},
         )
         for column in range(len(walls))
     )
@@ -135,11 +146,8 @@ def account_cycles(scene: Scene, seats: Sequence[PaintedSeat]) -> tuple[CycleAcc
     if not cycles:
         return ()
     edges = np.array([cycles[0].start_ns, *(cycle.end_ns for cycle in cycles)], np.int64)
-    accounts = account_stretches(seats, scene.lanes, edges, scene.course.begin_ns, MISSING_SIDE)
+    accounts = account_stretches(seats, scene, edges, scene.course.begin_ns)
     return tuple(
         CycleAccount(account, cycle.first_step, cycle.last_step, cycle.version)
         for account, cycle in zip(accounts, cycles, strict=True)
     )
-
-
-MISSING_SIDE = "the trace has no lane of this side"

@@ -165,6 +165,7 @@ class EventPlacer:
         }
         self._generated = lane_intervals(table, [use.code for use in lanes.of("rollout")], ("generate",))
         self._hidden = hidden_phases(run, table, lanes)
+        self._ways_back = _ways_back(run, lanes)
 
     def shows(self, kind: EventKind) -> bool:
         """Whether the trace itself shows such events."""
@@ -242,19 +243,34 @@ class EventPlacer:
     def _when_quiet(self, event: Event, gap_end: int) -> list[Event]:
         """A validation begins when the replicas stop generating, which may be a while after the update: engines switch.
 
-        Where they do not stop, their generation is the validation itself, and the event stays where it is.
+        Where they do not stop, their generation is the validation itself, and the event stays where it is. Where they had
+        stopped before, the Trainer's engines take as long to wake as the log says they take on their way back.
         """
+        length = event.end_ns - event.start_ns
         still = intersect(self._generated, intervals([(event.start_ns, event.end_ns)]))
         if not len(still) or still.start_ns[0] > event.start_ns + _AT_ONCE_NS:
-            return [event]
+            way = min(round(self._ways_back.get((event.step or 0) + 1, 0.0) * 1e9), length // 2)
+            switch = Event("switch", event.start_ns, event.start_ns + way, event.step)
+            return [switch, Event(event.kind, switch.end_ns, event.end_ns, event.step)] if way else [event]
         quiet = int(still.end_ns[0])
         later = self._generated.start_ns[self._generated.start_ns > quiet]
-        length = event.end_ns - event.start_ns
         end = min(quiet + length, int(later[0]) if len(later) else gap_end, gap_end)
         if end - quiet <= 0.5 * length:
             return [event]
         switch = Event("switch", event.start_ns, quiet, event.step)
         return [switch, Event(event.kind, quiet, end, event.step)]
+
+
+def _ways_back(run: Run, lanes: Lanes) -> dict[int, float]:
+    """How long the Trainer's devices took to turn back to training, by the step that began with it.
+
+    Known for separate_async: the timer of validation holds the way there, that of the next step the way back
+    (verl/trainer/ppo/v1/trainer_separate_async.py). With step switching the timer holds generation too and says nothing.
+    """
+    switches = run.value("trainer.v1.separate_async.hybrid_rollout.enable_switch") is True
+    if run.mode != "separate_async" or switches or lanes.hybrid_exist is not True:
+        return {}
+    return seconds_of(run, "time.switch_s")
 
 
 def trainer_work(table: SpanTable, lanes: Lanes) -> Intervals:

@@ -39,6 +39,8 @@ ROUNDS_KEYS: Mapping[Mode, tuple[str, ...]] = {
 #: Modes whose line of a version holds the last round of the version before and not its own last one.
 SHIFTED_MODES: frozenset[Mode] = frozenset({"fully_async"})
 
+#: Timers below this share of the first one are too short to compare.
+SMALL_SHARE = 0.02
 #: Updates in the trace and in the log may differ by a common factor (the driver's call includes more) within these bounds.
 FACTOR = (0.7, 1.6)
 #: What a factor costs: one of 1.05 counts as half a percent of difference.
@@ -138,6 +140,7 @@ def match_rounds(run: Run, rounds: Rounds) -> Matching | None:
         known &= np.isfinite(values) & (values > 0)
     steps = np.asarray(run.steps.index, np.int64)[known]
     pairs = [(rounds.seconds[metric], values[known]) for metric, values in columns.items()]
+    pairs = [pair for pair in pairs if pair[1].sum() >= SMALL_SHARE * pairs[0][1].sum()]
     if not len(rounds) or not len(steps) or not pairs:
         return None
     logged = pairs[0][1]

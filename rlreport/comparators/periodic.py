@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING
 
 from rlreport.comparators.cycles_events import seconds_of
@@ -37,7 +38,7 @@ SMALLEST_SHARE = 0.002
 class PeriodicBubble:
     """A bubble that comes back every `period` steps, first in `first_step`.
 
-    `cause` is "validation", "checkpoint" or "unknown"; `seconds` what it takes each time on average; `share` its share of
+    `cause` is "validation", "checkpoint" or "unknown"; `seconds` what it takes each time (the median); `share` its share of
     the wall time from the first to the last step. `tied_to` is the configuration that has the same period, empty where none
     has.
     """
@@ -86,9 +87,9 @@ def _scheduled(run: Run, row: tuple[str, str, tuple[str, ...]], wall_s: float) -
     period = max(set(gaps), key=lambda gap: (gaps.count(gap), -gap))
     if gaps.count(period) < max(FEWEST_TIMES - 1, len(gaps) - 1):
         return None
-    mean = math.fsum(seconds.values()) / len(seconds)
+    typical = median(seconds.values())
     return PeriodicBubble(
-        period, steps[0], len(steps), cause, mean, math.fsum(seconds.values()) / wall_s, _tied(run, keys, period)
+        period, steps[0], len(steps), cause, typical, math.fsum(seconds.values()) / wall_s, _tied(run, keys, period)
     )
 
 

@@ -11,7 +11,7 @@ from rlreport.comparators.bubble_replicas import LongTail, ReplicaBalance, measu
 from rlreport.comparators.bubble_reported import ReportedIdle, compare_reported, measure_uncounted
 from rlreport.comparators.bubble_results import CycleAccount, DeviceAccount, Owner, bubble_owner
 from rlreport.comparators.bubble_scene import Scene
-from rlreport.comparators.bubbles import MISSING_SIDE, PaintedSeat, account_cycles, account_stretches, paint_seats
+from rlreport.comparators.bubbles import PaintedSeat, account_cycles, account_stretches, paint_seats
 from rlreport.comparators.cycles import chronicle, covered_ns, window_ns, within
 from rlreport.comparators.lanes import find_lanes
 from rlreport.comparators.periodic import PeriodicBubble, find_periodic
@@ -119,8 +119,8 @@ def _from_trace(scene: Scene, seats: tuple[PaintedSeat, ...], window: SteadyStat
     found = _overlap(window_ns(course, window.kept), covered)
     start, end = found or covered
     edges = np.array(covered, np.int64)
-    whole = account_stretches(seats, scene.lanes, edges, course.begin_ns, MISSING_SIDE)[0]
-    account = account_stretches(seats, scene.lanes, np.array([start, end], np.int64), course.begin_ns, MISSING_SIDE)[0]
+    whole = account_stretches(seats, scene, edges, course.begin_ns)[0]
+    account = account_stretches(seats, scene, np.array([start, end], np.int64), course.begin_ns)[0]
     cycles = account_cycles(scene, seats)
     traced = {time.step for time in course.steps if time.start_ns >= start - 1_000_000 and time.end_ns <= end + 1_000_000}
     covered_steps = [step for step in window.kept if step in traced] if found else list(window.kept)
@@ -172,14 +172,14 @@ def _checks(scene: Scene, account: DeviceAccount, window: SteadyState, *, tied: 
     notices = []
     if account.residual > IDENTITY_TOLERANCE:
         message = f"busy and idle device time differ from wall time x devices by {percent(account.residual, 2)}"
-        notices.append(Notice("RR484", message))
+        notices.append(Notice("RR432", message))
     if not tied and window.kept:
         message = f"{scene.course.basis}: device time is accounted for over the whole trace, not over the steady window"
-        notices.append(Notice("RR485", message))
+        notices.append(Notice("RR433", message))
     traced_steps = {time.step for time in scene.course.steps} & set(window.kept)
     if tied and len(traced_steps) < len(window.kept):
         message = f"the trace covers {len(traced_steps):,} of the window's {plural(len(window.kept), 'step')}"
-        notices.append(Notice("RR487", message))
+        notices.append(Notice("RR437", message))
     logged = _logged_wait(scene, window)
     if tied and logged is not None and account.trainer is not None and not scene.shared:
         difference = account.trainer.share("samples") - logged
@@ -189,7 +189,7 @@ def _checks(scene: Scene, account: DeviceAccount, window: SteadyState, *, tied: 
                 f"the Trainer waits for samples in {traced} of the time by the trace and in {percent(logged)} by the log: "
                 "some of what is taken for waiting, or for something else, is not"
             )
-            notices.append(Notice("RR486", message))
+            notices.append(Notice("RR434", message))
     return tuple(notices)
 
 

@@ -59,14 +59,7 @@ def no_lead(context: Context) -> Finding | None:
             risk="samples are one version older: watch reward, KL and the importance weights",
             refuted_by="the wait stays as long although a batch is generated ahead",
         ),
-        fragment=next_experiment(
-            context.analysis,
-            context.run_id,
-            "warmup1",
-            {knobs.WARM_UP: 1},
-            ("work",),
-            question="Does one warm-up batch take the wait away?",
-        ),
+        fragment=_one_warm_up_batch(context, "Does one warm-up batch take the wait away?"),
     )
 
 
@@ -153,14 +146,7 @@ def long_lead(context: Context) -> Finding | None:
             risk="with too short a lead a slow batch makes the Trainer wait",
             refuted_by="the Trainer begins to wait, or staleness does not fall",
         ),
-        fragment=next_experiment(
-            context.analysis,
-            context.run_id,
-            "warmup1",
-            {knobs.WARM_UP: 1},
-            ("work",),
-            question="Is one warm-up batch enough?",
-        ),
+        fragment=_one_warm_up_batch(context, "Is one warm-up batch enough?"),
     )
 
 
@@ -299,3 +285,9 @@ def budget_gain_bound(ladder: Ladder, run_id: str, tokens: int) -> float | None:
     overhead = (1 - 1 / ratio.ci_high) / (1 / before - 1 / after)
     time = 1 / ratio.ci_high
     return time / (time - overhead * (1 / after - 1 / tokens))
+
+
+def _one_warm_up_batch(context: Context, question: str) -> str:
+    """The manifest fragment of the run with one warm-up batch."""
+    setting = {knobs.WARM_UP: 1}
+    return next_experiment(context.analysis, context.run_id, "warmup1", setting, ("work",), question=question)

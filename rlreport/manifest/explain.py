@@ -40,7 +40,7 @@ def explain(error: ValidationError, document: Document) -> list[Diagnostic]:
             scalar = isinstance(value, (str, int, float)) and not isinstance(value, bool)
             hint = f"write it in brackets: [{value}]" if scalar else "begin each entry with '- '"
             told.append(_wrong_type(path, "a list", value, document, hint))
-        else:  # pragma: no cover - no other kind can come from this model; a new one is still told
+        else:  # No other kind comes from this model today; a new one is told in the words of the library.
             told.append(Diagnostic(codes.WRONG_TYPE, label_place(document, path, each["msg"]), document.value_at(path)))
     return told
 

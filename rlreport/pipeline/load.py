@@ -56,14 +56,15 @@ def read_run(
 
 
 def _with_spans(run: Run, raw: RawRun, declared: RunDeclaration, root: Path | None) -> Run:
-    """The run with what its traces tell, on one clock, and with the occupancy that a fully async log tells."""
+    """The run with what its traces and rollout dumps tell, and with the occupancy that a fully async log tells."""
+    samples = tuple(table for source in raw.sources for table in source.samples)
     merged = merge_spans(raw.sources)
     gauges = [gauge for source in raw.sources for gauge in source.gauges]
     if run.mode == "fully_async":
         logs = [source.path for source in raw.sources if source.format == "verl-console"]
         gauges += [gauge for path in logs for gauge in console_file_gauges((root or Path()) / path)]
     if not merged.tables and not gauges:
-        return run
+        return replace(run, samples=samples)
     meaning = interpret_spans(
         merged.tables,
         gauges,
@@ -75,6 +76,7 @@ def _with_spans(run: Run, raw: RawRun, declared: RunDeclaration, root: Path | No
         run,
         spans=meaning.spans,
         gauges=meaning.gauges,
+        samples=samples,
         hybrid_replicas=meaning.hybrid_replicas,
         notices=(*run.notices, *merged.notices, *meaning.notices),
     )

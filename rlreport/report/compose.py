@@ -41,6 +41,11 @@ class Frame:
     manifest_sha256: str = ""
 
 
+def _figure_ids(sections: tuple[Section | None, ...]) -> frozenset[str]:
+    blocks = (block for section in sections if section is not None for block in section.blocks)
+    return frozenset(block.spec.id for block in blocks if isinstance(block, Figure))
+
+
 def _along(analysis: Analysis) -> tuple[Section | None, ...]:
     """Replicates and speed along training; of a single run its wall clock."""
     if not analysis.comparisons:
@@ -64,12 +69,12 @@ def compose(analysis: Analysis, findings: tuple[Finding, ...], frame: Frame) -> 
     request = analysis.request
     narrative = Section("narrative", "The author's account", (Narrative(frame.narrative),)) if frame.narrative else None
     change, throughput, time = change_section(analysis), throughput_section(analysis), time_section(analysis)
-    lanes = timeline_section(analysis)
+    lanes, along = timeline_section(analysis), _along(analysis)
     middle = (throughput, time, lanes) if analysis.comparisons else (time, lanes, throughput)
     body: tuple[Section | None, ...] = (
         *middle,
-        *_along(analysis),
-        quality_section(analysis),
+        *along,
+        quality_section(analysis, _figure_ids(along)),
         _at_equal_cost(analysis),
         findings_section(findings, analysis),
     )

@@ -21,7 +21,7 @@ from rlreport.report.figures_timeline import (
     SharesSeries,
     State,
 )
-from rlreport.report.timeline_words import SIDE_WORDS, STATE_PLACES, STATES, ShownRun, idle_text, sides_text
+from rlreport.report.timeline_words import SIDE_WORDS, STATE_PLACES, STATES, ShownRun, idle_text, is_shared, sides_text
 from rlreport.run import format as fmt
 from rlreport.run.spans import CAUSE_WORDS, IDLE_CAUSES
 
@@ -73,8 +73,7 @@ def _total(run: ShownRun, per_prompts: bool) -> float:
 def _bar(run: ShownRun, name: AccountSide, *, per_prompts: bool, scale: float) -> DeviceBar | None:
     account = run.timeline.window.side(name)
     if account is None:
-        missing = run.timeline.window.missing.get(name)
-        if missing is None or "no Rollouters" in missing:
+        if is_shared(run):
             return None
         return DeviceBar(group=run.label, role=run.role, label=SIDE_WORDS[name], parts=(), total_text="not known")
     factor = 1000 / (run.timeline.prompts or 1.0) / scale if per_prompts else 100 / (account.total_s or 1.0)

@@ -125,7 +125,7 @@ def lane_panel(run: ShownRun, trace: Trace, window: ShownWindow, *, among: int) 
     inside = [(at, version) for at, version in course.boundaries if window.start_ns <= at <= window.end_ns]
     zero = inside[0][0] if inside else window.start_ns
     edges = np.array([window.start_ns, window.end_ns], np.int64)
-    account = account_stretches(trace.seats, trace.scene.lanes, edges, zero, "")[0]
+    account = account_stretches(trace.seats, trace.scene, edges, zero)[0]
     steps = _steps_text(window)
     rows = [_row(seat, label, group, window, zero) for seat, label, group in _chosen(trace, window, most)]
     return LanePanel(

@@ -11,13 +11,21 @@ from rlreport.run import format as fmt
 from rlreport.run.metrics import METRICS
 
 #: The curves of the section: metric, id, title, and whether its values are rare enough to be shown as points.
-_CURVES = (("quality.accuracy", "accuracy", "Validation accuracy", True),)
+_CURVES = (
+    ("quality.reward_mean", "reward", "Reward", False),
+    ("quality.accuracy", "accuracy", "Validation accuracy", True),
+)
 
 
-def quality_section(analysis: Analysis) -> Section:
-    """Reward, accuracy and response length: what the speed costs, and what moves the speed."""
+def quality_section(analysis: Analysis, shown: frozenset[str] = frozenset()) -> Section:
+    """Reward, accuracy and response length: what the speed costs, and what moves the speed.
+
+    `shown` are the ids of figures that stand elsewhere on the page.
+    """
     blocks: list[Block] = []
     for metric, figure_id, title, rare in _CURVES:
+        if figure_id in shown:
+            continue
         caption = _quality_caption(analysis, metric)
         add_figure(blocks, curve_figure(analysis, metric, id=figure_id, title=title, caption=caption, points=rare))
     add_figure(blocks, length_figure(analysis, _quality_caption(analysis, "length.response_mean")))

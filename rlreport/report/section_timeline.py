@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rlreport.comparators.analysis import Analysis
 from rlreport.comparators.bubble_results import SideAccount
@@ -17,15 +17,15 @@ from rlreport.report.timeline_words import (
     ShownRun,
     causes_text,
     idle_text,
+    is_shared,
 )
 from rlreport.run import format as fmt
 from rlreport.run.model import SEPARATED_MODES, Run
-from rlreport.run.samples import SampleTable
 from rlreport.run.spans import CAUSE_WORDS, IDLE_CAUSES
 
 
-def timeline_section(analysis: Analysis, samples: Mapping[str, tuple[SampleTable, ...]] | None = None) -> Section | None:
-    """The section of the runs that have a timeline; None where none has. `samples` are those of rollout dumps, by run.
+def timeline_section(analysis: Analysis) -> Section | None:
+    """The section of the runs that have a timeline; None where none has.
 
     Timers alone say nothing of idle time where training and generation share their devices: such runs need a trace.
     """
@@ -36,7 +36,7 @@ def timeline_section(analysis: Analysis, samples: Mapping[str, tuple[SampleTable
         if result.timeline is not None and (result.timeline.trace is not None or result.run.mode in SEPARATED_MODES)
     ]
     shown = [
-        ShownRun(r.run.run_id, r.run.label, look[r.run.run_id], r.timeline, (samples or {}).get(r.run.run_id, ()))
+        ShownRun(r.run.run_id, r.run.label, look[r.run.run_id], r.timeline, r.run.samples)
         for r in results
         if r.timeline is not None
     ]
@@ -82,13 +82,15 @@ def _owner(run: ShownRun) -> Text:
         "neither": "Neither side waits much longer for the other than the other way round",
         "unknown": "Which side waits for the other is not known",
     }[timeline.owner]
+    if is_shared(run):
+        words = "Training and generation share their devices, so neither waits for the other"
     told = []
     for name in ("trainer", "rollout"):
         side = timeline.window.side(name)
         if side is not None:
             causes = causes_text(side)
             told.append(f"{SIDE_WORDS[name]} idle {idle_text(side)}{f' ({causes})' if causes else ''}")
-        elif name in timeline.window.missing:
+        elif name in timeline.window.missing and not is_shared(run):
             told.append(f"what the {SIDE_WORDS[name]} do is unknown: {timeline.window.missing[name]}")
     return (Strong(f"{run.label}."), f" {words}. {fmt.join_words(told)}.")
 

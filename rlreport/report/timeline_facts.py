@@ -73,6 +73,8 @@ def periodic_sentence(bubble: PeriodicBubble) -> str:
 def quota_sentence(quota: QuotaCover) -> str:
     """What the quota covers of a version: 0.3 and 8 rounds cover 2.4 rounds, the first two whole."""
     rounds = fmt.config_value(quota.rounds)
+    if quota.covered == 0:
+        return f"Nothing may be generated ahead of the Trainer's policy ({quota.quota_key} = 0)."
     if quota.covered >= quota.rounds:
         told = f"all {rounds} rounds of a version" if quota.rounds != 1 else "the only round of a version"
     elif quota.whole == 0:

@@ -51,6 +51,11 @@ class ShownRun:
     samples: tuple[SampleTable, ...] = ()
 
 
+def is_shared(run: ShownRun) -> bool:
+    """Whether training and generation take turns on the same devices: then there is one side only, and no owner."""
+    return run.timeline.owner == "neither" and run.timeline.window.rollout is None
+
+
 def causes_text(side: SideAccount, most: int = 3) -> str:
     """The causes of a side's idle time with their shares, the largest first: "staleness quota 36.1 %, weight sync 8.1 %"."""
     told = [(cause, share) for cause, share in side.shares.items() if share >= 0.001]

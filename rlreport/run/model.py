@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rlreport.run.diagnostics import Notice
 from rlreport.run.knobs import NO_RULES, Knob, KnobRules
 from rlreport.run.raw import ConfigValue
+from rlreport.run.samples import SampleTable
 from rlreport.run.spans import Gauge, SpanTable
 from rlreport.run.summary import Summary
 
@@ -83,7 +84,7 @@ class Run:
     where that is not told. `partial_steps` maps a cut step to its reason; `restarts` are the first steps after
     each resume. `knob_rules` is what the dialect knows of the framework's configuration; comparisons read it. `started_at`
     is the ISO date or time of the first dated line of the sources. `summaries` are published results; a run that has nothing
-    else has no steps.
+    else has no steps. `samples` are single responses that rollout dumps tell.
     """
 
     run_id: str
@@ -110,6 +111,7 @@ class Run:
     hybrid_replicas: frozenset[int] | None = None
     started_at: str | None = None
     summaries: tuple[Summary, ...] = ()
+    samples: tuple[SampleTable, ...] = ()
 
     @property
     def trained_steps(self) -> pd.DataFrame:

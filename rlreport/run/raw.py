@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rlreport.run.diagnostics import Notice
+from rlreport.run.samples import SampleTable
 from rlreport.run.spans import Gauge, SpanTable
 from rlreport.run.summary import Summary
 
@@ -78,6 +79,7 @@ class SourceTable:
     spans: SpanTable | None = None
     gauges: list[Gauge] = field(default_factory=list)
     summaries: list[Summary] = field(default_factory=list)
+    samples: list[SampleTable] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

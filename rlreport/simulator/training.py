@@ -6,6 +6,7 @@ SimPy runs; the devices' spans are entered where the time is spent.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -33,7 +34,7 @@ GAUGE_INTERVAL_S = 10.0
 _TIMER_WORK: dict[str, Work] = {"old_log_prob": "old_log_prob", "adv": "advantage", "update_actor": "update_actor"}
 
 
-class Training:
+class Training(ABC):
     """The state of one simulation while it runs."""
 
     #: Why a replica without work idles.
@@ -75,9 +76,9 @@ class Training:
         self.set_idle(self.trainer_lanes, "samples")
         self.rollouter.resume(self.version)
 
+    @abstractmethod
     def train(self) -> Process:
         """All steps, after start-up and a validation before training."""
-        raise NotImplementedError
 
     def async_facts(self) -> AsyncFacts | None:
         """What fully_async prints beside its steps."""

@@ -6,6 +6,8 @@ The step's timer ends here; validation follows outside of it.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from rlreport.simulator.quotas import warmup_prompts
 from rlreport.simulator.records import Poll, StepRecord
 from rlreport.simulator.store import SampleStore
@@ -23,9 +25,9 @@ class V1Training(Training):
         self.submit(self.scenario.workload.prompts_per_step)
         yield from ()
 
+    @abstractmethod
     def body(self, record: StepRecord) -> Process:
         """Sampling and training."""
-        raise NotImplementedError
 
     def end(self, record: StepRecord) -> Process:
         """The weight sync; running sequences keep their tokens and go on with the new version."""

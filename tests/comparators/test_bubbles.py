@@ -21,7 +21,7 @@ from rlreport.run.spans import Gauge
 def account(run: Run, start_s: float, end_s: float) -> DeviceAccount:
     scene = scene_of(run)
     edges = np.array([start_s * S, end_s * S], np.int64)
-    return account_stretches(paint_seats(scene), scene.lanes, edges, scene.course.begin_ns, "none")[0]
+    return account_stretches(paint_seats(scene), scene, edges, scene.course.begin_ns)[0]
 
 
 def known(values: Any) -> dict[str, float]:

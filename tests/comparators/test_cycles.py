@@ -58,6 +58,14 @@ def test_the_driver_may_measure_a_little_more_than_the_ranks() -> None:
     assert found is not None and found.first_round == {1: 0, 2: 1, 3: 2}
 
 
+def test_timers_of_hardly_any_time_do_not_count() -> None:
+    run = make_run({"time.update_actor_s": [5, 9, 6], "time.old_log_prob_s": [3e-6, 4e-6, 5e-6], "time.step_s": [9, 9, 9]})
+    rounds = rounds_of([5, 9, 6])
+    seconds_ = {**rounds.seconds, "time.old_log_prob_s": np.array([9e-6, 1e-6, 2e-6])}
+    found = match_rounds(run, replace(rounds, seconds=seconds_))
+    assert found is not None and found.residual < 1e-9
+
+
 def test_what_fits_nowhere_is_not_forced() -> None:
     assert match_rounds(logged([5, 9, 6, 7], per_step=1), rounds_of([30, 60, 44, 51])) is None
     assert match_rounds(logged([5, 9, 6, 7], per_step=1), rounds_of([6.9, 4.2, 9.9, 5.1])) is None
@@ -172,3 +180,43 @@ def test_a_sync_before_training_is_laid_back_from_it(mode: str) -> None:
     course = scene_of(run).course
     assert seconds(course.of("weight_sync")) == [(8, 10), (20, 25)]
     assert [(c.start_ns / S, c.end_ns / S, c.first_step) for c in course.cycles] == [(0, 10, None), (10, 25, 1), (25, 30, 2)]
+
+
+def validated(generates_until: float, **columns: list[float]) -> Run:
+    """Two steps with a validation of 8 s after the first, on replicas whose numbers begin after the Trainer's engines."""
+    rank, replica = lane("rank_0", devices=2), lane("replica_1", devices=2)
+    spans = table(
+        [
+            (rank, "update_actor", 0, 10),
+            (rank, "update_actor", 30, 41),
+            (replica, "generate", 0, 10),
+            (replica, "generate", 12, generates_until),
+            (replica, "generate", 21, 41),
+        ]
+    )
+    logged_ = {
+        "time.step_s": [12, 22],
+        "time.update_actor_s": [10, 11],
+        "time.weight_sync_s": [2, 2],
+        "time.validate_s": [8, np.nan],
+        **columns,
+    }
+    return make_run(logged_, trainer=2, rollout=2, spans=(spans,))
+
+
+def test_a_validation_begins_when_the_replicas_stop() -> None:
+    """The timer of 8 s begins with the turn of the Trainer's engines, while the replicas go on; they resume at 21."""
+    course = scene_of(validated(15)).course
+    assert seconds(course.of("switch")) == [(12, 15)]
+    assert seconds(course.of("validate")) == [(15, 21)]
+
+
+def test_where_they_had_stopped_before_the_way_there_is_as_long_as_the_way_back() -> None:
+    course = scene_of(validated(12, **{"time.switch_s": [np.nan, 1.5]})).course
+    assert seconds(course.of("switch")) == [(12, 13.5)]
+    assert seconds(course.of("validate")) == [(13.5, 20)]
+    assert seconds(scene_of(validated(12)).course.of("validate")) == [(12, 20)]
+
+
+def test_generation_throughout_is_the_validation_itself() -> None:
+    assert seconds(scene_of(validated(20)).course.of("validate")) == [(12, 20)]

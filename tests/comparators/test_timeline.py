@@ -36,7 +36,7 @@ def test_a_trace_that_cannot_be_tied_to_the_log_is_accounted_for_as_a_whole() ->
     found = measure_timeline(other, WINDOW)
     assert found is not None and found.whole_trace and found.prompts is None
     assert (found.window.start_s, found.window.end_s) == (0, 80)
-    assert [notice.code for notice in found.notices] == ["RR485"]
+    assert [notice.code for notice in found.notices] == ["RR433"]
     assert found.idle_for_1000_prompts() is None
 
 
@@ -45,7 +45,7 @@ def test_what_the_trace_does_not_cover_is_told() -> None:
     spans = run.spans[0]
     found = measure_timeline(replace(run, spans=(only(spans, spans.start_ns < 60 * S),)), WINDOW)
     assert found is not None and found.window.end_s == 48
-    assert [notice.code for notice in found.notices] == ["RR487"]
+    assert [notice.code for notice in found.notices] == ["RR437"]
     assert "1 of the window's 2 steps" in found.notices[0].message
 
 
@@ -53,7 +53,7 @@ def test_waiting_that_the_log_does_not_know_is_told() -> None:
     run = three_steps()
     more = replace(run, steps=run.steps.assign(**{"time.wait_s": [20.0, 0.0, 9.0]}))
     found = measure_timeline(more, WINDOW)
-    assert found is not None and "RR486" in [notice.code for notice in found.notices]
+    assert found is not None and "RR434" in [notice.code for notice in found.notices]
 
 
 def test_without_a_trace_timers_tell_what_they_can() -> None:

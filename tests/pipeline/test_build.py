@@ -79,6 +79,14 @@ def test_the_time_split_and_the_idle_of_a_run(tmp_path: Path) -> None:
     assert run["devices"]["implied"] == pytest.approx(16)
 
 
+def test_every_page_shows_the_reward_once(tmp_path: Path) -> None:
+    built(write_pair(tmp_path), tmp_path / "o", ("md",))
+    for name in ("pair", "one"):
+        text = (tmp_path / "o" / name / "report.md").read_text("utf-8")
+        assert text.count("(figures/reward.svg)") == 1
+        assert text.count("(figures/response-length.svg)") == 1
+
+
 def test_what_an_earlier_build_drew_is_gone(tmp_path: Path) -> None:
     manifest = write_pair(tmp_path)
     stale = tmp_path / "o" / "pair" / "figures" / "stale.svg"
