@@ -12,7 +12,7 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.option("--framework", help="The framework, when it is not detected.")
 def command(paths: tuple[Path, ...], as_json: bool, framework: str | None) -> None:
-    """Show what is understood of PATHS, taken as the sources of one run: formats, steps, mode, devices, metrics, knobs."""
+    """Show what is understood of PATHS, taken as the sources of one run: steps, mode, devices, metrics, traces, knobs."""
     from rlreport.pipeline.inspect import inspect_json, inspect_paths, inspect_text
 
     inspection = inspect_paths(paths, framework=framework)

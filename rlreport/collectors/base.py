@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rlreport.run.raw import SourceTable
 
@@ -31,3 +31,11 @@ class Collector(Protocol):
 
     def read(self, path: Path, options: SourceOptions) -> SourceTable:
         """Read the source whole. Raises RlreportError (RR2xx) when nothing can be read; what is damaged is a notice."""
+
+
+@runtime_checkable
+class FolderCollector(Collector, Protocol):
+    """A collector whose source may be a whole folder, with everything below it."""
+
+    def owns(self, folder: Path) -> bool:
+        """Whether a folder that is of this format holds nothing but this source; it is then not searched for others."""

@@ -1,4 +1,4 @@
-"""Every code of the collectors with its one-line meaning: RR20x to RR21x are errors, RR22x and above are notices."""
+"""Every code of the collectors with its one-line meaning: RR201 to RR219 and RR253 to RR256 are errors, others notices."""
 
 from __future__ import annotations
 
@@ -55,4 +55,22 @@ CODES: dict[str, str] = {
     "RR250": "results that are not understood are left out",
     "RR251": "results are given more than once with different values",
     "RR252": "results are without a source",
+    # Errors of a trace: it is of a known format, and there is nothing in it that can be used.
+    "RR253": "the trace holds no span",
+    "RR254": "the trace cannot be read in its format",
+    "RR255": "the profile does not show what the device did",
+    "RR256": "the source holds no sample of a quantity over time",
+    # Notices of a trace: what was damaged, left out or repaired.
+    "RR260": "the trace ends early",
+    "RR261": "events cannot be read and are left out",
+    "RR262": "spans with impossible times are left out",
+    "RR263": "durations that reach into the next span are clipped",
+    "RR264": "spans have no end or no beginning and are left out",
+    "RR265": "spans are joined, or their times rounded, to bound memory",
+    "RR266": "spans that belong to no device are left out",
+    "RR267": "the interval of a profile is doubtful",
+    "RR268": "files of a profile are left out",
+    "RR269": "samples of quantities are left out",
+    "RR270": "clocks are aligned on shared markers",
+    "RR271": "clocks cannot be aligned",
 }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rlreport.collectors.base import Collector
+from rlreport.collectors.base import Collector, FolderCollector
 from rlreport.collectors.files import read_head
 from rlreport.collectors.registry import BUILTIN, collectors
 from rlreport.collectors.unread import container_of
@@ -47,16 +47,18 @@ def search(folder: Path, max_depth: int = MAX_DEPTH, max_files: int = MAX_FILES)
     """Look for sources below a folder.
 
     Folders are visited in sorted order to a bounded depth, each once even when symbolic links lead to it again. A folder
-    that is one source as a whole (`.hydra`) is not searched further; of a folder of event files, the other files are.
+    that is one source as a whole, by its collector (`.hydra`, a profiler's output), is not searched further; of a folder of
+    event files, the other files are.
     """
     found = Found()
     budget = max_files
-    for here, files in _walk(folder, max_depth, found):
-        owner = _claim(here, found)
+    for here, folders, files in _walk(folder, max_depth, found):
+        owner, whole = _claim(here, found)
         if owner is not None:
             found.sources.append((here, owner))
-            if owner.format == "hydra":
-                continue
+        if whole:
+            folders.clear()
+            continue
         for file in files:
             if budget == 0:
                 found.cut = f"more than {max_files:,} files"
@@ -67,12 +69,14 @@ def search(folder: Path, max_depth: int = MAX_DEPTH, max_files: int = MAX_FILES)
     return found
 
 
-def _claim(folder: Path, found: Found) -> Collector | None:
+def _claim(folder: Path, found: Found) -> tuple[Collector | None, bool]:
+    """(the collector of a folder, whether everything in it is its own)."""
     try:
-        return detect(folder)
+        owner = detect(folder)
+        return owner, isinstance(owner, FolderCollector) and owner.owns(folder)
     except OSError:
         found.unreadable.append(folder)
-        return None
+        return None, False
 
 
 def _sort_in(file: Path, found: Found) -> None:
@@ -90,8 +94,11 @@ def _sort_in(file: Path, found: Found) -> None:
         found.sources.append((file, owner))
 
 
-def _walk(folder: Path, max_depth: int, found: Found) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield (folder, its files) for a folder and everything below, sorted; notes in `found` where it stops."""
+def _walk(folder: Path, max_depth: int, found: Found) -> Iterator[tuple[Path, list[Path], list[Path]]]:
+    """Yield (folder, folders in it, files in it) for a folder and everything below, sorted; notes in `found` where it stops.
+
+    As with `os.walk`, folders that are taken out of the list are not entered.
+    """
     seen: set[tuple[int, int]] = set()
     stack: list[tuple[Path, int]] = [(folder, 0)]
     while stack:
@@ -113,7 +120,7 @@ def _walk(folder: Path, max_depth: int, found: Found) -> Iterator[tuple[Path, li
                     folders.append(Path(entry.path))
             elif _is_file(entry):
                 files.append(Path(entry.path))
-        yield here, files
+        yield here, folders, files
         if depth < max_depth:
             stack.extend((inner, depth + 1) for inner in reversed(folders))
         elif folders:

@@ -44,6 +44,10 @@ class HydraCollector:
             return path.name == ".hydra" or (len(names) > 1 and names <= _FILES)
         return path.suffix in (".yaml", ".yml") and len(set(_MARK.findall(head))) == 2
 
+    def owns(self, folder: Path) -> bool:
+        """Whatever a folder of Hydra's holds belongs to it."""
+        return True
+
     def read(self, path: Path, options: SourceOptions) -> SourceTable:
         """Read the configuration.
 

@@ -67,13 +67,13 @@ def merge_sources(tables: Sequence[SourceTable]) -> RawRun:
 
 
 def require_steps(raw: RawRun) -> None:
-    """Raise when no source of the run has a step or a result.
+    """Raise when no source of the run has a step, a result, a span or a gauge.
 
     Raises:
         RlreportError: RR210 with the first error line when the run crashed before its first step, RR211 otherwise; both
             with exit code 3.
     """
-    if len(raw.frame) or any(source.summaries for source in raw.sources):
+    if len(raw.frame) or any(s.summaries or s.gauges or s.spans is not None for s in raw.sources):
         return
     failed = next((source for source in raw.sources if source.facts.first_error is not None), None)
     if failed is not None and failed.facts.first_error is not None:

@@ -281,14 +281,14 @@ def _compare_qualities(
 
 
 def _measure(run: Run, window: SteadyState, targets: Mapping[str, float]) -> RunResult:
-    timeline = measure_timeline(run, window) if run.spans or run.gauges else None
+    timeline = None if is_published_only(run) else measure_timeline(run, window)
     series = {name: metric_series(run, name, METRICS[name].unit) for name in _SERIES}
     return RunResult(
         run=run,
         steady_state=window,
         throughput=measure_throughput(run, window),
         time_split=split_time(run, window),
-        idle=idle_of_trace(timeline) or measure_idle(run, window),
+        idle=idle_of_trace(timeline) or measure_idle(run, window, None if timeline is None else timeline.owner),
         quality=summarise_quality(run, window),
         throughput_series=throughput_series(run, per_device=run.devices.total is not None),
         series={name: found for name, found in series.items() if found is not None},

@@ -38,13 +38,14 @@ if TYPE_CHECKING:
 #: * one_step_off: exactly one batch is ahead. While it is generated, a replica that is done waits for its longest responses;
 #:   then for the next batch, which is not handed out before the Trainer takes this one.
 #: * sync, colocate_async: the step waits for the longest responses.
+#: * unknown: nobody knows.
 REPLICA_IDLE: Mapping[Mode, tuple[IdleCause, IdleCause]] = {
     "separate_async": ("quota", "quota"),
     "fully_async": ("quota", "quota"),
     "one_step_off": ("long_tail", "quota"),
     "sync": ("long_tail", "unknown"),
     "colocate_async": ("long_tail", "unknown"),
-    "unknown": ("long_tail", "unknown"),
+    "unknown": ("unknown", "unknown"),
 }
 
 #: What the name of a waiting span says of its cause.
@@ -264,6 +265,20 @@ def _at_capacity(scene: Scene, names: Sequence[str]) -> Intervals:
         full = [value >= gauge.capacity for value in gauge.values]
         pairs += [(a, b) for a, b, at_most in zip(moments, ends, full, strict=True) if at_most]
     return intervals(pairs)
+
+
+def silence(scene: Scene) -> Coat:
+    """While no lane shows anything, devices may sync weights, validate or idle: nobody knows where nothing tells of that."""
+    return Coat(UNTOLD, intervals([]) if scene.told_between else scene.silent)
+
+
+def unseen(scene: Scene, codes: Sequence[int]) -> list[Coat]:
+    """Lanes without a single span: what they did is not traced."""
+    import numpy as np
+
+    if bool(np.isin(scene.table.lane, np.asarray(codes, np.int32)).any()):
+        return []
+    return [Coat(UNTOLD, intervals([(scene.course.begin_ns, scene.course.end_ns)]))]
 
 
 def doubtful_generation(scene: Scene) -> Coat:

@@ -10,8 +10,8 @@ from rlreport.comparators.bubble_causes import QUEUE_GAUGES
 from rlreport.comparators.bubble_scene import gauge_shift
 from rlreport.comparators.chain import first_value
 from rlreport.comparators.cycles_events import Chronicle
-from rlreport.comparators.lead import MINI_BATCH_KEYS
-from rlreport.comparators.window import column_array
+from rlreport.comparators.lead import MINI_BATCH_KEYS, Lead, lead_by_step, measure_lead
+from rlreport.comparators.results import SteadyState
 from rlreport.run.model import SEPARATED_MODES, Run
 from rlreport.run.spans import SpanTable
 
@@ -39,7 +39,8 @@ class LeadSeries:
 
     `points` are (seconds from the begin of the trace, or the step where `by_step`; mini-batches). `asked` holds the lead at
     each moment when the Trainer asked for samples, in the same order of time, empty where these moments are not known.
-    `capacity` is the most that may wait, in mini-batches. `source` names what was counted.
+    `capacity` is the most that may wait, in mini-batches. `source` names what was counted. `while_waiting` says that it was
+    counted only while the Trainer waited, which tells nothing of the moments when samples are ready.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -47,6 +48,7 @@ class LeadSeries:
     by_step: bool
     capacity: float | None
     source: str
+    while_waiting: bool = False
 
     @property
     def mean_when_asked(self) -> float | None:
@@ -95,7 +97,7 @@ def _from_gauge(run: Run, table: SpanTable | None, course: Chronicle | None, min
     capacity = None if gauge.capacity is None else gauge.capacity / mini
     when = ", polled only while the Trainer waits" if polled else ""
     source = f"gauge {gauge.name} over a mini-batch of {mini:g}{when}"
-    return LeadSeries(tuple(entries), tuple(asked), False, capacity, source)
+    return LeadSeries(tuple(entries), tuple(asked), False, capacity, source, while_waiting=polled)
 
 
 def _asks_at(course: Chronicle, start: int) -> int:
@@ -110,13 +112,26 @@ def _asks_at(course: Chronicle, start: int) -> int:
 def _from_steps(run: Run, mini: float) -> LeadSeries | None:
     import numpy as np
 
-    values = column_array(run, "queue.samples") / mini
-    known = np.isfinite(values)
-    if not known.any():
+    found = lead_by_step(run, mini)
+    if found is None:
         return None
+    values, source = found
+    known = np.isfinite(values)
     steps = np.asarray(run.steps.index, np.float64)[known]
     points = tuple(zip(steps.tolist(), values[known].tolist(), strict=True))
-    return LeadSeries(points, (), True, None, f"samples in the queue by step over a mini-batch of {mini:g}")
+    return LeadSeries(points, (), True, None, source)
+
+
+def known_lead(run: Run, window: SteadyState, series: LeadSeries | None) -> Lead | None:
+    """What is known of a separated run's lead: from a gauge when the Trainer asked, else as `measure_lead` finds it.
+
+    None where training and generation take turns: there is no lead.
+    """
+    if run.mode not in SEPARATED_MODES:
+        return None
+    if series is not None and series.mean_when_asked is not None:
+        return Lead(series.mean_when_asked, None, None, "gauge", f"{series.source}, whenever the Trainer asked")
+    return measure_lead(run, window)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def account_metrics(run: Run, window: SteadyState) -> DeviceAccount | None:
     if not inside:
         return None
     trainer = _trainer(run, inside)
-    rollout = _rollout(run)
+    rollout = _at_least_as_logged(run, inside, _rollout(run), trainer.wall_s)
     missing: dict[AccountSide, str] = {}
     if rollout is None:
         missing["rollout"] = why_no_rollout(run)
@@ -175,6 +175,43 @@ def _rollout(run: Run) -> SideAccount | None:
         return None
     source = f"{whole[0].name}: all replicas idle while nothing is in generation; while something is, some may idle too"
     return _bounded(float(devices or 1), devices, zero.watched_s, zero.sure_s / zero.watched_s, 1.0, source)
+
+
+def _at_least_as_logged(run: Run, steps: Sequence[int], known: SideAccount | None, wall_s: float) -> SideAccount | None:
+    """The Rollouters' account with the idle ratio that the framework logs as the least that they idle.
+
+    verl counts the time from the moment when the last pause of a version has drained to the next version
+    (fully_async_rollouter.py, `reset_staleness`): a weight sync lies in it, a validation may, which is work, and what idles
+    before the drain does not. A ratio outside [0, 1] says nothing.
+    """
+    import numpy as np
+
+    rows = run.steps.index.isin(steps)
+    values, lasts = column_array(run, "idle.rollout_reported")[rows], column_array(run, "time.step_s")[rows]
+    known_rows = np.isfinite(values) & np.isfinite(lasts)
+    values, lasts = values[known_rows], lasts[known_rows]
+    if run.mode != "fully_async" or not values.size or values.min() < 0 or values.max() > 1 or not wall_s:
+        return known
+    least = max(float(np.average(values, weights=lasts)) - _sum(run, "time.validate_s", steps) / wall_s, 0.0)
+    if known is not None and known.at_least is not None and known.at_least >= least:
+        return known
+    devices = run.devices.rollout
+    weight = float(devices or 1)
+    total = weight * wall_s
+    sync = min(_sum(run, "time.weight_sync_s", steps) / wall_s, least)
+    idle: dict[IdleCause, float] = {"weight_sync": sync * total, "quota": (least - sync) * total}
+    return SideAccount(
+        side="rollout",
+        devices=None if devices is None else weight,
+        weight=weight,
+        wall_s=wall_s,
+        busy={},
+        idle={cause: seconds for cause, seconds in idle.items() if seconds > 0},
+        untold_s=total * (1 - least),
+        source="the idle ratio that the framework logs, a lower bound",
+        at_least=least,
+        at_most=1.0,
+    )
 
 
 def _bounded(weight: float, devices: int | None, wall_s: float, least: float, most: float, source: str) -> SideAccount:

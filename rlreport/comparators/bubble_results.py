@@ -123,7 +123,9 @@ class CycleAccount:
 def bubble_owner(account: DeviceAccount, *, separated: bool) -> Owner:
     """Which side waits for the other: the one that does so in clearly more of its time.
 
-    Time in which both stop (weight sync) or that nobody could fill by moving devices (long tail) says nothing of it.
+    Time in which both stop (weight sync) or that nobody could fill by moving devices (long tail) says nothing of it. What is
+    not told, and idle time whose cause is not known, may be such waiting: the owner must be the same whatever it was. A log's
+    timer of the Trainer's waiting holds all of it.
     """
     if not separated:
         return "neither"
@@ -131,7 +133,10 @@ def bubble_owner(account: DeviceAccount, *, separated: bool) -> Owner:
         return "unknown"
     trainer, rollout = account.trainer, account.rollout
     waits = trainer.share(*WAITS_FOR_OTHER["trainer"]), rollout.share(*WAITS_FOR_OTHER["rollout"])
-    most = [wait + side.untold_s / side.total_s for wait, side in zip(waits, (trainer, rollout), strict=True)]
+    doubts = [side.share("unknown") + side.untold_s / side.total_s for side in (trainer, rollout)]
+    if account.basis == "metrics" and "samples" in trainer.idle:
+        doubts[0] = 0.0
+    most = [wait + doubt for wait, doubt in zip(waits, doubts, strict=True)]
     if waits[0] - most[1] >= OWNER_MARGIN:
         return "trainer"
     if waits[1] - most[0] >= OWNER_MARGIN:

@@ -10,7 +10,7 @@ from rlreport.comparators.bubble_paint import Intervals, complement, intersect, 
 from rlreport.comparators.cycles_events import Chronicle
 from rlreport.comparators.lanes import Lanes, lane_intervals
 from rlreport.run.model import SEPARATED_MODES, Run
-from rlreport.run.spans import Gauge, SpanTable
+from rlreport.run.spans import ACTIVITIES, Gauge, SpanTable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +46,26 @@ class Scene:
     def gaps(self) -> Intervals:
         """When no Trainer lane works, before each round."""
         return intervals(self.course.gaps)
+
+    @property
+    def sides_known(self) -> bool:
+        """Whether it is known that both sides share devices, or do not."""
+        return not self.shared or self.run.mode != "unknown" or len(self.lent) > 0
+
+    @property
+    def told_between(self) -> bool:
+        """Whether anything tells what lies between two steps: the log's timers, or spans of the trace."""
+        if self.course.matching is not None:
+            return True
+        between = [ACTIVITIES.index(activity) for activity in ("weight_sync", "validate", "checkpoint", "switch")]
+        return any(bool((self.table.activity == code).any()) for code in between)
+
+    @property
+    def silent(self) -> Intervals:
+        """When no lane of the trace shows anything but waiting."""
+        shown = self.table.activity != ACTIVITIES.index("wait")
+        seen = union(self.table.start_ns[shown], self.table.end_ns[shown])
+        return complement(seen, self.course.begin_ns, self.course.end_ns)
 
     @property
     def events(self) -> Intervals:

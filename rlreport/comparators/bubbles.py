@@ -15,7 +15,9 @@ from rlreport.comparators.bubble_causes import (
     lent_devices,
     replica_without_work,
     shown_states,
+    silence,
     start_up,
+    unseen,
     waiting_for_samples,
 )
 from rlreport.comparators.bubble_paint import (
@@ -57,7 +59,7 @@ def paint_seats(scene: Scene) -> tuple[PaintedSeat, ...]:
     start = start_up(scene)
     trainer = [*waiting_for_samples(scene), *lent_devices(scene), *excess_waiting(scene)]
     rollout = replica_without_work(scene)
-    hidden, doubt = hidden_work(scene), doubtful_generation(scene)
+    hidden, doubt, silent = hidden_work(scene), doubtful_generation(scene), silence(scene)
     between: dict[AccountSide, list[Coat]] = {}
     seats: list[PaintedSeat] = []
     known: dict[tuple[AccountSide, tuple[int, ...]], Painted] = {}
@@ -66,9 +68,9 @@ def paint_seats(scene: Scene) -> tuple[PaintedSeat, ...]:
         if key not in known:
             if seat.side not in between:
                 between[seat.side] = between_steps(scene, seat)
-            coats = [*(trainer if seat.side == "trainer" else rollout), *between[seat.side]]
+            coats = [*(trainer if seat.side == "trainer" else rollout), *between[seat.side], silent]
             coats += [*hidden, doubt] if seat.side == "trainer" else []
-            coats += [start, *shown_states(scene, seat.lanes)]
+            coats += [start, *shown_states(scene, seat.lanes), *unseen(scene, seat.lanes)]
             known[key] = paint(scene.course.begin_ns, scene.course.end_ns, ground_state(scene, seat), coats)
         seats.append(PaintedSeat(seat, known[key]))
     return tuple(seats)
@@ -82,8 +84,8 @@ def account_stretches(
 
     lanes = scene.lanes
     missing = MISSING_SIDE
-    if scene.shared:
-        missing = {**MISSING_SIDE, "rollout": f"in mode {scene.run.mode} the Trainer's devices generate"}
+    if scene.shared and scene.sides_known:
+        missing = {**MISSING_SIDE, "rollout": "the Trainer's devices generate"}
     sums: dict[AccountSide, NDArray[np.float64]] = {}
     weights: dict[AccountSide, float] = {}
     for found in seats:

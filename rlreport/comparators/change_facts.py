@@ -17,6 +17,8 @@ from rlreport.run.model import Run
 MODE_KEY = "execution.mode"
 FRAMEWORK_KEY = "framework.name"
 VERSION_KEY = "framework.version"
+#: Facts of the devices that a manifest may tell of a run: nothing that anybody tunes.
+DEVICE_FACTS = ("devices.memory_gb", "trainer.device_memory_gb")
 DEVICE_KEYS = {"trainer": "devices.trainer", "rollout": "devices.rollout"}
 
 #: Rows that stand after those of every framework: what is beside its configuration, and what other sources tell.
@@ -82,8 +84,11 @@ def seeds_of(run: Run, rules: KnobRules | None = None) -> dict[str, Any]:
 def untold(key: str, other: Run) -> bool:
     """Whether a key is about a run's environment, and no source tells anything of its kind of the other run.
 
-    It is then not known to differ. Where the other run tells some library versions, one that it lacks is a difference.
+    It is then not known to differ. Where the other run tells some library versions, one that it lacks is a difference. What
+    devices are like is told by manifests alone.
     """
+    if key in DEVICE_FACTS:
+        return key not in other.config
     parts = key.split(".")
     if parts[0] != "environment":
         return False

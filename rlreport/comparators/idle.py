@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from rlreport.comparators.bubble_results import Owner
 from rlreport.comparators.results import Idle, SideIdle, SteadyState
 from rlreport.comparators.timeline import Timeline
 from rlreport.run.diagnostics import Notice
@@ -11,16 +12,18 @@ from rlreport.run.format import percent
 from rlreport.run.model import SEPARATED_MODES, Run
 from rlreport.run.spans import CAUSE_WORDS
 
+SIDE_WORDS = {"trainer": "Trainer's", "rollout": "Rollouters'"}
 #: Two sides whose idle fractions differ by less than this own the bubble together: neither is named.
 OWNER_DIFFERENCE = 0.05
 
 
-def measure_idle(run: Run, window: SteadyState) -> Idle:
+def measure_idle(run: Run, window: SteadyState, owner: Owner | None = None) -> Idle:
     """Idle fraction of each side over the window, and the owner of the bubble where both sides are known.
 
     The Trainer's is sum(time.wait_s) / sum(time.step_s) in modes where the two sides have devices of their own. The
     Rollouters' is the ratio that the framework logs, where it logs one within [0, 1]; it is then a lower bound (verl counts
-    only the time after the last drain of a window). What is not logged stays unknown, with the reason.
+    only the time after the last drain of a window). What is not logged stays unknown, with the reason. `owner` is the one
+    that an account of device time names; without one a side owns the bubble that idles clearly more.
     """
     if run.mode == "unknown" and run.metric("time.wait_s") is None:
         reason = "the execution mode is not known, so no timer can be read as waiting"
@@ -30,7 +33,7 @@ def measure_idle(run: Run, window: SteadyState) -> Idle:
         return Idle(SideIdle(None, reason), SideIdle(None, reason), "neither")
     trainer = _trainer_idle(run, window)
     rollout = _rollout_idle(run, window)
-    return Idle(trainer, rollout, _owner(trainer, rollout), _notices(rollout))
+    return Idle(trainer, rollout, owner or _owner(trainer, rollout), _notices(rollout))
 
 
 def idle_of_trace(timeline: Timeline | None) -> Idle | None:
@@ -40,8 +43,12 @@ def idle_of_trace(timeline: Timeline | None) -> Idle | None:
     account = timeline.window
     sides = []
     for name, side in (("trainer", account.trainer), ("rollout", account.rollout)):
-        if side is None or side.idle_fraction is None:
+        if side is None:
             sides.append(SideIdle(None, account.missing.get(name, "the trace does not tell it")))  # type: ignore[call-overload]
+            continue
+        if side.idle_fraction is None:
+            untold = percent(side.untold_s / side.total_s) if side.total_s else "all"
+            sides.append(SideIdle(None, f"{untold} of the {SIDE_WORDS[name]} device time may be work or idle: not traced"))
             continue
         told = [(cause, share) for cause, share in side.shares.items() if share >= 0.0005]
         causes = ", ".join(f"{CAUSE_WORDS[cause]} {percent(share)}" for cause, share in told)

@@ -263,7 +263,8 @@ def _weights(devices: int | None, uses: Sequence[LaneUse], notices: list[Notice]
         return dict.fromkeys(codes, devices / len(ordered)), float(devices)
     factor = 1.0 if devices is None else devices / sum(told)
     if abs(factor - 1) > 1e-9:
-        message = f"lanes of {sum(told):g} of the Trainer's {devices} devices are traced; they stand for all of them"
+        whose = "Trainer's" if uses[0].side == "trainer" else "Rollouters'"
+        message = f"lanes of {sum(told):g} devices are traced, and the {whose} are {devices}: they stand for all of them"
         notices.append(Notice("RR481", message))
     return {code: value * factor for code, value in zip(codes, told, strict=True)}, sum(told) * factor
 

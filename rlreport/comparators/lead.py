@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rlreport.comparators.chain import first_value
 from rlreport.comparators.results import SteadyState
 from rlreport.comparators.window import FEWEST_STEPS, column_array
+from rlreport.run import format as fmt
 from rlreport.run.model import SEPARATED_MODES, Run
 from rlreport.run.spans import Gauge
 from rlreport.stats.means import mean_of_series
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LeadBasis = Literal["queue", "gauge", "staleness", "unknown"]
 
@@ -19,6 +24,22 @@ LeadBasis = Literal["queue", "gauge", "staleness", "unknown"]
 MINI_BATCH_KEYS = ("actor_rollout_ref.actor.ppo_mini_batch_size",)
 #: Configuration keys that hold the mini-batches of one parameter version.
 UPDATES_PER_VERSION_KEYS = ("trainer.v1.separate_async.parameter_sync_step",)
+#: Raw keys of a queue's length by step, as `queue.samples` prefers them, with the moment at which each was counted.
+#:
+#: * `mq_queue_size` is in the status that a finished sample carries, counted right before it joins the queue; a round logs
+#:   that of its first sample (fully_async_rollouter.py, `_process_single_sample_streaming`; detach_utils.py,
+#:   `assemble_batch_from_rollout_samples`).
+#: * `mq_size` is a snapshot after a version's last round (fully_async_trainer.py, `_fit_postprocess_step`).
+#: * The console's is the Trainer's own line after it took the version's last batch.
+JOINED_KEY = "fully_async/monitor/queue/mq_queue_size"
+COUNTED: tuple[tuple[str, str], ...] = (
+    (JOINED_KEY, "that a round's first sample found when it joined the queue"),
+    ("dynamic_resource/mq_size", "left in the queue after the last round of a version"),
+    ("console/queue_samples", "left in the queue after the Trainer took the last batch of a version"),
+)
+#: Configuration keys that hold the mini-batches which a round takes out of the queue, and the metric of the same in samples.
+ROUND_KEYS = ("async_training.require_batches",)
+ROUND_SAMPLES_KEY = "fully_async/static/required_samples"
 #: Names of gauges that count finished samples that wait for the Trainer, at any time. The poll lines of a replay buffer are
 #: none: they are written while the Trainer waits, when less than a mini-batch is there.
 GAUGE_NAMES = ("queue.samples",)
@@ -29,8 +50,8 @@ class Lead:
     """Finished mini-batches that wait for the Trainer, on average.
 
     From a queue: `low` and `high` are a 95 % interval, None below eight steps; from a gauge there is none. From staleness
-    they are bounds, and `mini_batches` is their middle: versions count whole weight syncs only. Everything is None where the
-    data do not tell, and then `source` says why.
+    they are bounds, and `mini_batches` is a guess between them: versions count whole weight syncs only. Everything is None
+    where the data do not tell, and then `source` says why.
     """
 
     mini_batches: float | None
@@ -44,9 +65,14 @@ def measure_lead(run: Run, window: SteadyState) -> Lead:
     """The lead over the window: samples in the queue over the samples of a mini-batch, else what staleness tells of it.
 
     A queue counts prompts with all their responses, as a mini-batch does (verl/experimental/fully_async_policy:
-    required_samples = ppo_mini_batch_size x require_batches). Staleness counts the weight syncs between a trajectory's last
-    token and its training: with p updates a version, a trajectory that ended at any update of its version and is trained s
-    versions later has waited for s p - (p - 1) / 2 mini-batches on average, give or take (p - 1) / 2.
+    required_samples = ppo_mini_batch_size x require_batches); `lead_by_step` says when it was counted.
+
+    Staleness counts the weight syncs between a trajectory's last token and its training. With u updates a version, one that
+    ends during update j of its version and is trained in update i, s versions later, finds s u + i - j mini-batches ready or
+    ahead of it; i is (u + 1) / 2 on average. So the lead is at most s u + (u - 1) / 2, where all trajectories end early in a
+    version. At least it is s u - (u - 1): half a version less where all end late, and half a version less again since a
+    prompt is ready only with its last response. In between, s u - 1/2 is close where trajectories end at any time alike
+    (docs/simulator.md, `lead_mini_batches`); with one update a version all three are s.
     """
     if run.mode not in SEPARATED_MODES:
         return _unknown("training and generation do not run at the same time on devices of their own")
@@ -58,6 +84,8 @@ def measure_lead(run: Run, window: SteadyState) -> Lead:
     staleness = _from_staleness(run, window)
     if staleness is not None:
         return staleness
+    if run.mode == "one_step_off":
+        return _unknown("one batch is ahead; how much of it is finished when the Trainer asks is not logged")
     if mini_batch is None and (run.metric("queue.samples") is not None or run.gauges):
         return _unknown("the queue is logged, but the configuration does not tell the size of a mini-batch")
     return _unknown("neither a queue of samples nor staleness is logged")
@@ -67,14 +95,53 @@ def _unknown(why: str) -> Lead:
     return Lead(None, None, None, "unknown", why)
 
 
+def lead_by_step(run: Run, mini_batch: float) -> tuple[NDArray[np.float64], str] | None:
+    """The lead at every step in mini-batches, NaN where it is not logged, and what was counted; None where none is.
+
+    What samples find when they join a queue is made what the Trainer finds when it asks: samples join one by one and leave m
+    at once, and every length that is passed upwards is passed downwards. A round that finds q samples passes q - m to q - 1
+    downwards, so those who join find (m + 1) / 2 less than the Trainer, on average (level crossings; exact where the Trainer
+    does not wait). Other counts stay as they are.
+    """
+    import numpy as np
+
+    values = column_array(run, "queue.samples") / mini_batch
+    if not bool(np.isfinite(values).any()):
+        return None
+    over = f"over a mini-batch of {mini_batch:g}"
+    key, when = next(((key, when) for key, when in COUNTED if _logs(run, key)), ("", "in the queue, by step"))
+    if key != JOINED_KEY:
+        return values, f"samples {when}, {over}"
+    samples = _round_samples(run, mini_batch)
+    if samples is None:
+        return values, f"samples {when}, {over}; how many a round takes is not known"
+    ahead = (samples + 1) / 2
+    return values + ahead / mini_batch, f"samples {when}, and half a round ({ahead:g}) which the Trainer finds more, {over}"
+
+
+def _logs(run: Run, key: str) -> bool:
+    return key in run.raw.columns and bool(run.raw[key].notna().any())
+
+
+def _round_samples(run: Run, mini_batch: float) -> float | None:
+    """Samples that the Trainer takes for a round."""
+    batches = first_value(run, ROUND_KEYS)
+    if batches is not None:
+        return batches[1] * mini_batch
+    return float(run.raw[ROUND_SAMPLES_KEY].dropna().median()) if _logs(run, ROUND_SAMPLES_KEY) else None
+
+
 def _from_queue(run: Run, window: SteadyState, mini_batch: float) -> Lead | None:
     import numpy as np
 
-    values = column_array(run, "queue.samples")[run.steps.index.isin(window.kept)]
-    known = values[np.isfinite(values)] / mini_batch
+    found = lead_by_step(run, mini_batch)
+    if found is None:
+        return None
+    values, source = found
+    inside = values[run.steps.index.isin(window.kept)]
+    known = inside[np.isfinite(inside)]
     if not known.size:
         return None
-    source = f"samples in the queue over a mini-batch of {mini_batch:g}"
     if known.size < FEWEST_STEPS:
         return Lead(float(known.mean()), None, None, "queue", source)
     mean = mean_of_series(known)
@@ -110,10 +177,11 @@ def _from_staleness(run: Run, window: SteadyState) -> Lead | None:
     known = values[np.isfinite(values)]
     if updates is None or not known.size:
         return None
-    half = (updates[1] - 1) / 2
-    middle = max(float(known.mean()) * updates[1] - half, 0.0)
+    ahead, rest = float(known.mean()) * updates[1], updates[1] - 1
     source = (
-        f"staleness times {updates[1]:g} updates a version, less half a version, since versions count whole syncs; the "
-        "bounds are that half to either side"
+        f"staleness times {updates[1]:g} updates a version, less a half; versions count whole syncs, so the bounds lie "
+        f"{fmt.number(rest)} below and {fmt.number(rest / 2)} above that product"
     )
-    return Lead(middle, max(middle - half, 0.0), middle + half, "staleness", source)
+    if not rest:
+        source = "staleness, with one update a version"
+    return Lead(max(ahead - min(rest, 0.5), 0.0), max(ahead - rest, 0.0), ahead + rest / 2, "staleness", source)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from rlreport.comparators.chain import first_value
 from rlreport.comparators.window import column_array
 from rlreport.run.model import Run
 from rlreport.run.samples import SampleTable
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 #: Quantiles that a table and a figure show.
 QUANTILES = (0.5, 0.9, 0.99)
+#: Configuration keys that hold the rounds of a version of fully_async.
+ROUNDS_PER_VERSION_KEYS = ("async_training.trigger_parameter_sync_step",)
+#: Configuration keys that hold the responses to one prompt.
+RESPONSES_KEYS = ("actor_rollout_ref.rollout.n",)
 #: A distribution is drawn with at most this many points.
 MOST_POINTS = 400
 #: Staleness from here on is one bar.
@@ -38,8 +43,8 @@ class LengthBias:
     """Generated against trained: the largest distance between both distributions, and what chance alone would give.
 
     Discarding or postponing long responses starves them: then what is trained is shorter than what is generated. `critical`
-    is the distance that two samples of these sizes from one distribution exceed in 5 % of cases (Kolmogorov and Smirnov, two
-    samples; responses are taken for independent, which they are not within a prompt).
+    is the distance that two samples of these sizes from one distribution exceed in 5 % of cases at most (Kolmogorov and
+    Smirnov, two samples). Responses to one prompt resemble each other: they count as one, which is the worst case.
     """
 
     distance: float
@@ -64,8 +69,14 @@ def length_distributions(tables: Sequence[SampleTable]) -> tuple[LengthDistribut
     return tuple(found)
 
 
-def length_bias(tables: Sequence[SampleTable]) -> LengthBias | None:
-    """How far trained lengths are from those left over; None without both."""
+def responses_of_a_prompt(run: Run) -> int:
+    """Responses to one prompt, as the configuration tells; 1 where it does not."""
+    found = first_value(run, RESPONSES_KEYS)
+    return 1 if found is None else max(int(found[1]), 1)
+
+
+def length_bias(tables: Sequence[SampleTable], responses: int = 1) -> LengthBias | None:
+    """How far trained lengths are from those left over, with so many responses to a prompt; None without both."""
     import numpy as np
 
     trained = [table.response_tokens for table in tables if table.kind == "trained" and len(table)]
@@ -76,7 +87,7 @@ def length_bias(tables: Sequence[SampleTable]) -> LengthBias | None:
     every = np.concatenate([first, second])
     shares = [np.searchsorted(values, every, "right") / len(values) for values in (first, second)]
     distance = float(np.abs(shares[0] - shares[1]).max())
-    sizes = len(first) * len(second) / (len(first) + len(second))
+    sizes = len(first) * len(second) / (len(first) + len(second)) / responses
     return LengthBias(distance, float(1.358 / np.sqrt(sizes)), float(first.mean() / np.concatenate([first, second]).mean()))
 
 
@@ -107,16 +118,22 @@ def staleness_distribution(run: Run, tables: Sequence[SampleTable]) -> Staleness
     """How many versions behind the Trainer the last token of each trained sample was; from steps without samples.
 
     A sample trained in step k by a policy of k - 1 trained steps is k - 1 minus its version behind (V1: trainer_base.py,
-    `trajectory_staleness`). In fully_async dumps number rounds, not versions, so only steps are counted there.
+    `trajectory_staleness`). In fully_async dumps number rounds: with t of them a version, round r trains on version
+    floor((r - 1) / t) (fully_async_trainer.py, `_fit_update_local_step`). A dump with a sample that would be newer than the
+    Trainer numbers something else; then steps are counted.
     """
     import numpy as np
 
+    rounds = 1.0
+    if run.mode == "fully_async":
+        found = first_value(run, ROUNDS_PER_VERSION_KEYS)
+        rounds = 0.0 if found is None else found[1]
     ages = [
-        table.step - 1 - table.last_version
+        (table.step - 1) // int(rounds) - table.last_version
         for table in tables
-        if table.kind == "trained" and len(table) and bool((table.last_version >= 0).all())
+        if rounds >= 1 and table.kind == "trained" and len(table) and bool((table.last_version >= 0).all())
     ]
-    if ages and run.mode != "fully_async":
+    if ages and bool((np.concatenate(ages) >= 0).all()):
         return _shares("samples", np.concatenate(ages).astype(np.float64))
     values = column_array(run, "staleness.mean")
     known = values[np.isfinite(values)]

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from rlreport.comparators.bubble_lead import LeadSeries, QuotaCover, measure_lead_series, measure_quota
 from rlreport.comparators.bubble_metrics import account_metrics
+from rlreport.comparators.bubble_paint import idle_state, intersect, intervals
 from rlreport.comparators.bubble_replicas import LongTail, ReplicaBalance, measure_balance, measure_long_tail
 from rlreport.comparators.bubble_reported import ReportedIdle, compare_reported, measure_uncounted
-from rlreport.comparators.bubble_results import CycleAccount, DeviceAccount, Owner, bubble_owner
+from rlreport.comparators.bubble_results import WAITS_FOR_OTHER, CycleAccount, DeviceAccount, Owner, bubble_owner
 from rlreport.comparators.bubble_scene import Scene
 from rlreport.comparators.bubbles import PaintedSeat, account_cycles, account_stretches, paint_seats
 from rlreport.comparators.cycles import chronicle, covered_ns, window_ns, within
@@ -46,6 +47,7 @@ class Timeline:
     `window` accounts for all time from the begin of the first to the end of the last step of the steady window; of the whole
     trace where its steps could not be tied to the log (`whole_trace`). `whole` and `cycles` account for all of the trace;
     from metrics alone there is neither. `prompts` are those of the window's steps, None where they are not known.
+    `paused_by_checkpoints` is the share of the Rollouters' device time in which they wait for a Trainer that saves.
     """
 
     window: DeviceAccount
@@ -63,6 +65,7 @@ class Timeline:
     trace: Trace | None
     basis: str
     notices: tuple[Notice, ...] = ()
+    paused_by_checkpoints: float = 0.0
 
     def idle_for_1000_prompts(self) -> Mapping[str, Mapping[IdleCause, float]] | None:
         """Idle device-seconds for 1,000 prompts by side and cause; None where prompts or devices are not known."""
@@ -132,7 +135,7 @@ def _from_trace(scene: Scene, seats: tuple[PaintedSeat, ...], window: SteadyStat
         cycles=cycles,
         whole_trace=found is None,
         prompts=None if found is None else _prompts(run, window, traced=traced),
-        owner=bubble_owner(account, separated=not scene.shared),
+        owner=bubble_owner(account, separated=not scene.shared) if scene.sides_known else "unknown",
         reported=compare_reported(run, covered_steps, account, measure_uncounted(scene, seats, start, end)),
         lead=measure_lead_series(run, scene.table, course),
         balance=measure_balance(scene, seats, start, end),
@@ -142,7 +145,20 @@ def _from_trace(scene: Scene, seats: tuple[PaintedSeat, ...], window: SteadyStat
         trace=Trace(scene, seats, choose_windows(course, cycles, steps)),
         basis=course.basis,
         notices=(*notices, *_checks(scene, account, window, tied=found is not None)),
+        paused_by_checkpoints=_paused_by_checkpoints(scene, seats, start, end),
     )
+
+
+def _paused_by_checkpoints(scene: Scene, seats: tuple[PaintedSeat, ...], start_ns: int, end_ns: int) -> float:
+    """Share of the Rollouters' device time between two moments in which they wait for the Trainer while it saves."""
+    saving = intersect(scene.course.of("checkpoint"), intervals([(start_ns, end_ns)]))
+    states = [idle_state(cause) for cause in WAITS_FOR_OTHER["rollout"]]
+    mine = [seat for seat in seats if seat.seat.side == "rollout"]
+    weight = sum(seat.seat.weight for seat in mine)
+    if not weight or not len(saving) or end_ns <= start_ns:
+        return 0.0
+    paused = sum(seat.seat.weight * intersect(seat.painted.where(states), saving).total_ns for seat in mine)
+    return float(paused / (weight * (end_ns - start_ns)))
 
 
 def _overlap(first: tuple[int, int] | None, second: tuple[int, int]) -> tuple[int, int] | None:

@@ -228,6 +228,6 @@ def _notices(
     replicas = [lane for lane in lanes if is_replica(lane)]
     if replicas and hybrid is None and may_switch and mode not in _SHARED_MODES:
         message = "the configuration lets the Trainer's devices generate, and nothing tells which replicas are on them;"
-        message += " replicas count as the Rollouter's own: set hybrid_replicas in the manifest"
+        message += " what the trace shows of each decides: set hybrid_replicas in the manifest"
         notices.append(Notice("RR333", message))
     return notices

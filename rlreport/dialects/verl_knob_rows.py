@@ -266,6 +266,8 @@ _ENVIRONMENT = (
     _row("framework.name", "environment", "framework"),
     _row("framework.version", "environment", "framework version"),
     _row("trainer.device", "environment", "kind of device", "cuda"),
+    _row("devices.memory_gb", "environment", "memory of a device", unit="GB"),
+    _row("trainer.device_memory_gb", "environment", "memory of a device", unit="GB"),
     _row("data.seed", "environment", "data seed", None),
     _row("**.seed", "environment", "seed"),
     _row("**.rollout.seed", "environment", "seed of the engine", 0, 42),

@@ -18,6 +18,8 @@ from rlreport.run.model import SEPARATED_MODES, Run
 #: A wait below this share of the step means that the Trainer is the bottleneck; above the second it is worth acting on.
 TRAINER_BOUND_WAIT = 0.02
 WAIT_WORTH_ACTING = 0.10
+#: The Trainer sets the pace while it waits for less than this share of a step: polling and fetching take a little of any.
+SETS_THE_PACE = 0.05
 #: The Rollouters are always ahead when what waits is at least this share of what may wait. In simulations of separate async
 #: training with ever fewer Rollouters, 0.996 goes with 14 % of their time spent on waiting for the Trainer, 0.974 with 4 %.
 QUEUE_FULL = 0.985
@@ -61,9 +63,25 @@ class Context:
 
     @property
     def rollout_wait_share(self) -> float | None:
-        """Share of the Rollouters' device time in which they may not generate more (quota, full queue), from spans."""
+        """Share of the Rollouters' device time in which they may not generate more (quota, full queue), from spans.
+
+        Waiting while the Trainer saves is left out: it goes away with the checkpoint, not with Rollouters.
+        """
         account = self.account
-        return None if account is None or account.rollout is None else account.rollout.share(*WAITS_FOR_OTHER["rollout"])
+        if account is None or account.rollout is None or self.timeline is None:
+            return None
+        return max(account.rollout.share(*WAITS_FOR_OTHER["rollout"]) - self.timeline.paused_by_checkpoints, 0.0)
+
+    @property
+    def rollout_waits_at_least(self) -> float | None:
+        """A lower bound of the same from a log's own idle ratio; None where spans tell more, or nothing does."""
+        if self.timeline is None or self.account is not None or self.timeline.window.rollout is None:
+            return None
+        return self.timeline.window.rollout.share(*WAITS_FOR_OTHER["rollout"])
+
+    def evidence(self, *ids: str) -> tuple[str, ...]:
+        """Ids of what shows a finding: some, and the account of device time where a trace tells it."""
+        return ids if self.account is None else ("bubbles", *ids)
 
     @property
     def lead(self) -> Lead:
@@ -111,7 +129,8 @@ class Context:
 
         From spans, the side that waits in clearly more of its device time. Else the Trainer when it waits in a tenth of the
         step or more and the Rollouters are not paused meanwhile; the Rollouters when the Trainer practically never waits and
-        the samples that are ready fill what the quota allows. "neither" when both are known to be busy.
+        the samples that are ready fill what the quota allows, or the log's own ratio shows that they pause. "neither" when
+        both are known to be busy.
         """
         if not self.separated:
             return "neither"
@@ -124,6 +143,8 @@ class Context:
             return "trainer"
         if wait >= TRAINER_BOUND_WAIT:
             return "neither"
+        if (self.rollout_waits_at_least or 0.0) >= WAIT_WORTH_ACTING:
+            return "rollout"
         fill = self.queue_fill
         if fill is None:
             return "unknown"

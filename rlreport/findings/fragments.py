@@ -7,8 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rlreport.comparators.analysis import Analysis
+from rlreport.comparators.results import ABSENT
 from rlreport.run.format import config_value
+from rlreport.run.model import Run
 
+#: How keys end that decide how many devices a side has.
+DEVICE_ENDINGS = (".nnodes", ".n_gpus_per_node")
 _NO_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
 
@@ -25,11 +29,13 @@ def next_experiment(
     """Lines to paste into the manifest: `runs` and `reports` entries of a new run that starts as `start` does.
 
     The overrides stand in a comment, since they belong to the launch command: what the new run's log tells is then its
-    configuration. The new run is compared with `against`, by default with `start`. Empty without overrides.
+    configuration. What the manifest alone tells of `start` (configuration, devices, replicas) is told of the new run too,
+    and the report asks for the same margins and targets. The new run is compared with `against`, by default with `start`.
+    Empty without overrides.
     """
     if not overrides:
         return ""
-    like = analysis.runs[start].run
+    like, request = analysis.runs[start].run, analysis.request
     run_id = _free_id(f"{start}-{suffix}", analysis.runs)
     launched = " ".join(f"{key}={_hydra(value)}" for key, value in overrides.items())
     moved = ", ".join(f"{'.'.join(key.split('.')[-2:])} {config_value(value)}" for key, value in overrides.items())
@@ -39,8 +45,7 @@ def next_experiment(
         f"  {yaml_text(run_id)}:",
         f"    label: {yaml_text(f'{like.label}, {moved}')}",
         f"    sources: [{yaml_text(f'logs/{run_id}/console.log')}]",
-        *([f"    framework: {yaml_text(like.framework)}"] if like.framework != "unknown" else []),
-        *([f"    framework_version: {yaml_text(like.framework_version)}"] if like.framework_version else []),
+        *declared_lines(like, overrides),
         "reports:",
         f"  - id: {yaml_text(f'{analysis.request.report_id}-{run_id}')}",
         f"    title: {yaml_text(question.rstrip('?'))}",
@@ -48,9 +53,40 @@ def next_experiment(
         f"    baseline: {yaml_text(against or start)}",
         f"    variants: [{yaml_text(run_id)}]",
         f"    changes: [{', '.join(yaml_text(change) for change in changes)}]",
+        *_mapping("margins", request.margins),
+        *_mapping("target", request.targets),
         f"    question: {yaml_text(question)}",
     ]
     return "\n".join(lines)
+
+
+def declared_lines(like: Run, overrides: Mapping[str, object]) -> list[str]:
+    """What the manifest alone tells of a run, as lines of another run that starts like it.
+
+    A value that the new run overrides is told with its new value where the manifest told the old one; ABSENT takes it away.
+    Devices of a side are left out where an override moves them: the new run's log tells its own.
+    """
+    told = {key: value.value for key, value in like.config.items() if value.origin == "manifest"}
+    told = {key: overrides.get(key, value) for key, value in told.items() if overrides.get(key, value) is not ABSENT}
+    moved = any(key.endswith(DEVICE_ENDINGS) for key in overrides)
+    devices = {
+        side: count
+        for side, count in (("trainer", like.devices.trainer), ("rollout", like.devices.rollout))
+        if like.devices.origin.get(side) == "manifest" and count is not None and not moved
+    }
+    replicas = sorted(like.hybrid_replicas or ())
+    return [
+        *([f"    framework: {yaml_text(like.framework)}"] if like.framework != "unknown" else []),
+        *([f"    framework_version: {yaml_text(like.framework_version)}"] if like.framework_version else []),
+        *_mapping("config", told),
+        *_mapping("devices", devices),
+        *([] if like.hybrid_replicas is None else [f'    hybrid_replicas: "{",".join(map(str, replicas))}"']),
+    ]
+
+
+def _mapping(name: str, values: Mapping[str, object]) -> list[str]:
+    """A mapping on one line, which is JSON and so YAML; none when it is empty."""
+    return [f"    {name}: {json.dumps(dict(values), ensure_ascii=False)}"] if values else []
 
 
 def yaml_text(text: str) -> str:

@@ -28,6 +28,7 @@ IMPORTANCE = "algorithm.rollout_correction.rollout_is"
 REJECTION = "algorithm.rollout_correction.rollout_rs"
 SYNC_BACKEND = f"{_R}.checkpoint_engine.backend"
 TRAINER_NODES = "trainer.nnodes"
+TRAINER_PER_NODE = "trainer.n_gpus_per_node"
 SEED = "data.seed"
 
 #: Nodes of the Rollouters and devices of one of their nodes (verl/trainer/config, fully_async's own top-level section).

@@ -65,7 +65,7 @@ def reported_idle(context: Context) -> Finding | None:
             f"{percent(worst.rest)} stay unexplained."
         ),
         run_id=context.run_id,
-        evidence=("idle",),
+        evidence=("idle-reported", "bubbles", "idle"),
         owner=worst.side,
         action=Action(
             tier=2,

@@ -16,7 +16,8 @@ class Action:
 
     `tier` is the guide's tier (1 resources, 2 deterministic bubbles, 3 batch sizes and sync, 4 off-policy); `knob` the key
     or class to move; `text` the action as a sentence; `gain_bound` the largest possible gain as a ratio (1.77 is +77 %),
-    None where the data do not bound it, and `gain_of` what it is a gain of; `risk` what the action may cost; `refuted_by`
+    None where the data do not bound it, `gain_expected` the gain under the assumption that the text names, None where no
+    assumption gives one, and `gain_of` what both are gains of; `risk` what the action may cost; `refuted_by`
     what would show the finding wrong (it completes "refuted if").
     """
 
@@ -25,6 +26,7 @@ class Action:
     direction: Direction
     text: str
     gain_bound: float | None = None
+    gain_expected: float | None = None
     refuted_by: str = ""
     risk: str = ""
     gain_of: str = "throughput"

@@ -32,12 +32,12 @@ def staleness_quota(context: Context) -> Finding | None:
         title=f"The staleness quota covers {config_value(quota.covered)} of {count(quota.rounds)} trigger steps",
         body=(
             f"With a threshold of {config_value(quota.quota)}, samples of {config_value(quota.covered)} rounds are ready "
-            f"after a sync: the first {count(quota.whole)} find all of theirs. The Trainer waits in {percent(share)} of a "
+            f"after a sync: {_whole(quota.whole)}. The Trainer waits in {percent(share)} of a "
             f"step while the Rollouters pause in {percent(paused)} of their time ({measured}): more devices would only "
             "pause earlier."
         ),
         run_id=context.run_id,
-        evidence=("time-split", "idle"),
+        evidence=context.evidence("time-split", "idle"),
         owner="both",
         action=Action(
             tier=4,
@@ -60,6 +60,12 @@ def staleness_quota(context: Context) -> Finding | None:
             question=f"Does the wait fall at a staleness of {config_value(following)}?",
         ),
     )
+
+
+def _whole(rounds: int) -> str:
+    if rounds == 0:
+        return "not even the first finds all of its own"
+    return "the first finds all of its own" if rounds == 1 else f"the first {count(rounds)} find all of theirs"
 
 
 def staleness_plateau(analysis: Analysis) -> Finding | None:
@@ -88,7 +94,7 @@ def staleness_plateau(analysis: Analysis) -> Finding | None:
             direction="keep",
             text=f"Keep {value}, to be validated on your workload: repeat it with another seed.",
             risk="one run a dose: longer responses or more frequent syncs need another dose",
-            refuted_by="a repeated run of the candidate is worse than the best dose by more than the margin",
+            refuted_by="the candidate repeated with another seed differs from itself by more than the margin",
         ),
         fragment=next_experiment(
             analysis,

@@ -1,7 +1,7 @@
 """All rules, and the order of what they find.
 
 A rule reads results and computes nothing but its bound: removing a phase of share f of the step entirely would make the
-step 1 / (1 - f) times as fast, and no action can gain more than that. docs/findings.md has a section a rule.
+step 1 / (1 - f) times as fast, and no action can gain more than that. docs/findings has a page a rule.
 """
 
 from __future__ import annotations
@@ -54,12 +54,16 @@ RULE_IDS: tuple[str, ...] = (*RULES, *EVERY_RUN_RULES, *STUDY_RULES)
 #: So many findings carry a manifest fragment; more would not be run next.
 MOST_FRAGMENTS = 3
 
-_SEVERITY_ORDER = {"high": 0, "medium": 1, "low": 2}
+#: Findings that answer the question of a report.
+ANSWERS = frozenset({"sweep-plateau"})
 _NO_TIER = 9
 
 
 def find(analysis: Analysis, timelines: Mapping[str, Timeline] | None = None) -> tuple[Finding, ...]:
-    """All findings of a report: ordered by severity, then by the guide's tier, then by the bound on the gain.
+    """All findings of a report, in the order in which they are worth acting on.
+
+    First what a sweep shows, the answer to its question; then what asks for a change, by the guide's tier (from cheap to
+    costly), then by the gain; last what is only to be known or looked at (severity "low"), in the same order.
 
     `timelines` are those of the runs that have one; without them rules read metrics alone, and say what they cannot know.
     A run with fewer steps in its window than an interval needs has no findings.
@@ -101,6 +105,7 @@ def _apply(rules: Mapping[str, Rule], contexts: Iterable[Context]) -> list[Findi
 
 def _order(finding: Finding) -> tuple[int, int, float, str, str]:
     action = finding.action
-    bound = action.gain_bound if action is not None and action.gain_bound is not None else 1.0
+    gain = 1.0 if action is None else action.gain_expected or action.gain_bound or 1.0
     tier = _NO_TIER if action is None else action.tier
-    return (_SEVERITY_ORDER[finding.severity], tier, -bound, finding.id, finding.run_id)
+    rank = 0 if finding.id in ANSWERS else 2 if finding.severity == "low" else 1
+    return (rank, tier, -gain, finding.id, finding.run_id)

@@ -51,7 +51,7 @@ def validation_gaps(context: Context) -> Finding | None:
             "for it."
         ),
         run_id=context.run_id,
-        evidence=("excluded-steps",),
+        evidence=("wall-clock", "excluded-steps"),
         owner="both" if not helps else "trainer",
         action=Action(
             tier=2,
@@ -89,17 +89,19 @@ def checkpoint_stall(context: Context) -> Finding | None:
     step, longest_s = max(stalled, key=lambda item: (item[1], -item[0]))
     usual = [seconds for at, seconds in series if at not in dict(stalled)]
     others = f" The other checkpoints took {number(statistics.median(usual))} s in the middle." if usual else ""
-    more = f" It stalled {len(stalled)} times in all." if len(stalled) > 1 else ""
+    more = f" {len(stalled)} checkpoints took as long as {number(STALL_STEPS)} steps or longer." if len(stalled) > 1 else ""
+    counted = step in context.result.steady_state.kept
+    where = "inside" if counted else "outside"
+    moves = "moves the estimate" if counted else "does not move the estimate, but the cluster did nothing meanwhile"
     return Finding(
         id="checkpoint-stall",
         severity="medium",
-        title=f"A checkpoint stalled for {duration(longest_s)} at step {step}",
+        title=f"A checkpoint stalled for {duration(longest_s)}, logged with step {step}",
         body=(
-            f"That is {number(longest_s / step_s)} average steps.{others}{more} The step is outside the window and does not "
-            "move the estimate, but the cluster did nothing meanwhile."
+            f"That is {number(longest_s / step_s)} average steps.{others}{more} The step is {where} the window and {moves}."
         ),
         run_id=context.run_id,
-        evidence=("excluded-steps",),
+        evidence=("wall-clock", "excluded-steps"),
         owner="both",
         action=Action(
             tier=2,
@@ -125,13 +127,14 @@ def checkpoint_gaps(context: Context) -> Finding | None:
     if share < GAP_WORTH_ACTING:
         return None
     tied = f" ({gap.tied_to})" if gap.tied_to else ""
+    every = number_of(context.run, SAVE_FREQ)
     return Finding(
         id="checkpoint-gaps",
         severity="medium",
         title=f"Checkpoints take {percent(share)} of the wall time",
         body=f"Every {plural(gap.period, 'step')}{tied} saving takes {number(statistics.median(usual))} s in the middle.",
         run_id=context.run_id,
-        evidence=("excluded-steps",),
+        evidence=("wall-clock", "excluded-steps"),
         owner="both",
         action=Action(
             tier=2,
@@ -142,6 +145,14 @@ def checkpoint_gaps(context: Context) -> Finding | None:
             gain_of="throughput by the wall clock",
             risk="a crash costs the steps since the last checkpoint",
             refuted_by="the wall time between two checkpoints does not get shorter for the same steps",
+        ),
+        fragment=next_experiment(
+            context.analysis,
+            context.run_id,
+            "rarer-checkpoint",
+            {} if every is None else {SAVE_FREQ: int(2 * every)},
+            ("schedule",),
+            question="How much wall time do half as many checkpoints save?",
         ),
     )
 

@@ -39,6 +39,15 @@ def quota_pauses(context: Context) -> bool:
     return paused is not None and paused >= PAUSE_WORTH_TELLING
 
 
+def quota_may_pause(context: Context) -> bool:
+    """Whether what may be generated ahead is less than a version, and no trace tells how long that pauses the Rollouters.
+
+    The framework's own ratio leaves out pauses that are not drained: that it is small says nothing.
+    """
+    quota = context.quota
+    return quota is not None and quota.whole < quota.rounds and context.rollout_wait_share is None
+
+
 def can_move_to_rollout(context: Context) -> bool | None:
     """Whether the Trainer has more than one device to give; None where its devices are not known."""
     devices = context.run.devices.trainer

@@ -7,7 +7,7 @@ from rlreport.comparators.headroom import BUDGET_KEYS, BudgetAdvice, Headroom, a
 from rlreport.comparators.ladder import Ladder
 from rlreport.comparators.time_split import largest_phase
 from rlreport.findings import knobs
-from rlreport.findings.context import SEVERE, TRAINER_BOUND_WAIT, WAIT_WORTH_ACTING, Context
+from rlreport.findings.context import SETS_THE_PACE, SEVERE, TRAINER_BOUND_WAIT, WAIT_WORTH_ACTING, Context
 from rlreport.findings.fragments import next_experiment
 from rlreport.findings.model import Action, Finding
 from rlreport.findings.polling import find_polling
@@ -48,7 +48,7 @@ def no_lead(context: Context) -> Finding | None:
             f"Trainer already waits for it: both sides take turns.{waiting_remarks(context)}{rest}"
         ),
         run_id=context.run_id,
-        evidence=("time-split", "idle"),
+        evidence=context.evidence("time-split", "idle"),
         owner="trainer",
         action=Action(
             tier=3,
@@ -75,8 +75,8 @@ def weight_sync(context: Context) -> Finding | None:
         severity="high" if share >= SEVERE else "medium",
         title=f"Weight sync is {'the largest part' if first else 'a large part'} of a step: {percent(share)}",
         body=(
-            f"Sending new weights takes {context.seconds('time.weight_sync_s')} of every step; meanwhile neither training "
-            "nor new generation makes progress, so moving devices from one side to the other cannot fill this time."
+            f"Sending new weights takes {context.seconds('time.weight_sync_s')} of every step; meanwhile the Trainer does "
+            "not train, and moving devices from one side to the other cannot fill this time."
         ),
         run_id=context.run_id,
         evidence=("time-split",),
@@ -136,7 +136,7 @@ def long_lead(context: Context) -> Finding | None:
             "nothing; it only makes the samples older."
         ),
         run_id=context.run_id,
-        evidence=("idle",),
+        evidence=context.evidence("idle"),
         owner="rollout",
         action=Action(
             tier=3,
@@ -156,7 +156,7 @@ def short_lead(context: Context) -> Finding | None:
     batches = knobs.number_of(run, knobs.WARM_UP)
     if run.mode != "separate_async" or batches is None or share is None or other is None or lead_is_ruled_out(context):
         return None
-    if min(share, other) < WAIT_WORTH_ACTING:
+    if share < SETS_THE_PACE or other < WAIT_WORTH_ACTING:
         return None
     least = min(share, other)
     return Finding(
@@ -169,7 +169,7 @@ def short_lead(context: Context) -> Finding | None:
             "them."
         ),
         run_id=context.run_id,
-        evidence=("time-split", "idle"),
+        evidence=context.evidence("time-split", "idle"),
         owner="both",
         action=Action(
             tier=3,

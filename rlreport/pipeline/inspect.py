@@ -10,6 +10,7 @@ from typing import Any
 
 from rlreport.collectors.summary import summaries_of
 from rlreport.dialects.summary import with_summaries
+from rlreport.pipeline.inspect_trace import trace_data, trace_lines
 from rlreport.pipeline.load import read_run
 from rlreport.run import format as fmt
 from rlreport.run.diagnostics import Notice
@@ -62,6 +63,7 @@ def inspect_json(inspection: Inspection) -> str:
             "steps": {"first": index[0] if index else None, "last": index[-1] if index else None, "count": len(index)},
             "metrics": known_metrics(run),
             "knobs": {key: run.value(key) for key in sorted(run.knobs)},
+            **trace_data(run),
             "warnings": [_notice(notice) for notice in run.notices],
         },
     }
@@ -78,7 +80,7 @@ def _notice(notice: Notice) -> dict[str, str | None]:
 
 
 def inspect_text(inspection: Inspection) -> str:
-    """The inspection for a person: sources, the run, its metrics by family, its knobs by class, warnings last."""
+    """The inspection for a person: sources, the run, its metrics by family, traces, knobs by class, warnings last."""
     run = inspection.run
     lines = ["Sources"]
     for source in run.sources:
@@ -111,6 +113,7 @@ def inspect_text(inspection: Inspection) -> str:
         lines.append(f"  {name:<28} {text}{unit}{note}  ({fmt.plural(len(values), 'step')})")
     unread = [str(key) for key in run.raw.columns if bool(run.raw[key].notna().any())]
     lines.append(f"  of {fmt.plural(len(unread), 'raw key')}: {', '.join(unread[:8])}{' …' if len(unread) > 8 else ''}")
+    lines += trace_lines(run)
     if run.summaries:
         lines += ["", "Results", *(f"  {summary_line(summary)}" for summary in run.summaries)]
     lines += ["", "Knobs"]

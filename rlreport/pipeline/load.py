@@ -56,11 +56,11 @@ def read_run(
 
 
 def _with_spans(run: Run, raw: RawRun, declared: RunDeclaration, root: Path | None) -> Run:
-    """The run with what its traces and rollout dumps tell, and with the occupancy that a fully async log tells."""
+    """The run with what its traces and rollout dumps tell, and with the quantities over time that its console logs tell."""
     samples = tuple(table for source in raw.sources for table in source.samples)
     merged = merge_spans(raw.sources)
     gauges = [gauge for source in raw.sources for gauge in source.gauges]
-    if run.mode == "fully_async":
+    if run.mode != "sync":
         logs = [source.path for source in raw.sources if source.format == "verl-console"]
         gauges += [gauge for path in logs for gauge in console_file_gauges((root or Path()) / path)]
     if not merged.tables and not gauges:

@@ -9,7 +9,7 @@ from rlreport.plotters import style
 from rlreport.plotters.layout import new_figure, place_axes, put_middle, put_text
 from rlreport.plotters.panel import TICK_ROW_IN, Box, label_lines, labels_height_in, put_x_label
 from rlreport.plotters.scale import ticks
-from rlreport.plotters.text import line_height_in, run_label, width_in, wrap
+from rlreport.plotters.text import by_items, line_height_in, run_label, width_in, wrap
 from rlreport.plotters.timeline_legend import looks, set_legend
 from rlreport.plotters.timeline_raster import colour, pixel_size, show
 from rlreport.plotters.timeline_style import StateStyle
@@ -34,7 +34,9 @@ def draw_device_time(spec: DeviceFigure) -> Figure:
     sides = max((width_in(bar.label, style.SMALL_PT) for bar in spec.bars), default=0.0)
     names = {bar.group: wrap(run_label(bar.group, bar.role), _MOST_RUN_IN, style.TEXT_PT) for bar in spec.bars}
     widest = max((width_in(line, style.TEXT_PT) for lines in names.values() for line in lines), default=0.0)
-    totals = [wrap(bar.total_text, _MOST_TOTAL_IN, style.SMALL_PT) if bar.total_text.strip() else () for bar in spec.bars]
+    totals = [
+        by_items(bar.total_text, _MOST_TOTAL_IN, style.SMALL_PT) if bar.total_text.strip() else () for bar in spec.bars
+    ]
     right = max((width_in(line, style.SMALL_PT) for lines in totals for line in lines), default=0.0)
     left = _EDGE_IN + widest + _GAP_IN + min(sides, _MOST_LABEL_IN) + _GAP_IN
     width = style.WIDTH_IN - left - right - _GAP_IN - _EDGE_IN
@@ -106,7 +108,7 @@ def _draw_bar(
 
 
 def _label_part(figure: Figure, part: DevicePart, box: Box, styles: Sequence[StateStyle]) -> None:
-    """The words of a part within it, on a ground of its own where it is hatched; nothing where they do not fit."""
+    """The words of a part within it, on a ground of its own where it is hatched; none where they do not fit or hide it."""
     from matplotlib.patches import Rectangle
 
     if not part.text.strip() or box.width < 0.2:
@@ -119,6 +121,8 @@ def _label_part(figure: Figure, part: DevicePart, box: Box, styles: Sequence[Sta
     if look.hatch:
         wide = max(width_in(line, style.SMALL_PT) for line in lines) + 0.06
         tall = min(len(lines) * line_height_in(style.SMALL_PT) + 0.01, box.height - 0.02)
+        if not style.leaves_hatch(wide * tall, box.width * box.height):
+            return
         ground = Rectangle((centre - wide / 2, middle - tall / 2), wide, tall, facecolor=style.PAPER, linewidth=0)
         ground.set_transform(figure.dpi_scale_trans)
         figure.add_artist(ground)

@@ -23,7 +23,7 @@ KEY_GAP_IN = 0.07
 ENTRY_GAP_IN = 0.22
 _HALF_CAPITAL = 0.36  # half the height of capitals and digits, as a share of the size; near enough for all text families
 Align = Literal["left", "center", "right"]
-KeyKind = Literal["line", "marker", "band", "swatch", "idle", "arrow"]
+KeyKind = Literal["line", "marker", "band", "swatch", "idle", "wait", "arrow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Key:
     """The sample that stands before a legend's text.
 
     `line` is a line with its dashes, crossed by `marker` if one is given; `marker` the marker alone, hollow or filled;
-    `band` a translucent band with a line; `swatch` a filled box, outlined if it is pale; `idle` a hatched box; `arrow` a
-    filled triangle.
+    `band` a translucent band with a line; `swatch` a filled box, outlined if it is pale; `idle` a hatched box, `wait` one
+    for waiting; `arrow` a filled triangle.
     """
 
     kind: KeyKind
@@ -204,6 +204,8 @@ def _box_artists(key: Key, x: float, y: float) -> list[Artist]:
         box.set(edgecolor=style.AXIS, linewidth=0.5)
     if key.kind == "idle":
         box.set(hatch=style.IDLE_HATCH, edgecolor=style.IDLE_HATCH_COLOUR, linewidth=0.5)
+    if key.kind == "wait":
+        box.set(hatch=style.WAIT_HATCH, edgecolor=style.WAIT_HATCH_COLOUR, linewidth=0.5)
     return [box]
 
 

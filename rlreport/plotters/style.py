@@ -69,7 +69,7 @@ class PhaseStyle:
 
 #: One meaning a colour in every figure that shows time. Keys are `run.metrics.phase_key` names.
 PHASE_STYLES: dict[str, PhaseStyle] = {
-    "wait": PhaseStyle("#f6f7f9", idle=True),
+    "wait": PhaseStyle("#fdf1d6", idle=True),
     "generate": PhaseStyle("#7fb2d9"),
     "reward": PhaseStyle("#e69f00"),
     "old_log_prob": PhaseStyle("#8fce9f"),
@@ -93,8 +93,14 @@ def phase_style(key: str, unnamed: int = 0) -> PhaseStyle:
     return PHASE_STYLES.get(key) or PhaseStyle(_UNNAMED_PHASES[unnamed % len(_UNNAMED_PHASES)])
 
 
+#: Waiting for samples, in every figure of time; its fill is that of the phase `wait`.
+WAIT_HATCH = "\\\\\\\\\\"
+WAIT_HATCH_COLOUR = "#a87b12"
+#: Bars whose difference cannot be laid to one change.
 IDLE_HATCH = "/////"
 IDLE_HATCH_COLOUR = "#8b949e"
+#: Words on a ground of their own leave at least this share of a hatched area uncovered.
+LEAST_HATCHED = 0.4
 
 #: Hollow markers of steps left out, by cause (`comparators.results.Exclusion`), in the order of a legend.
 CAUSE_MARKERS: dict[str, str] = {
@@ -108,6 +114,11 @@ CAUSE_MARKERS: dict[str, str] = {
     "outside window": "x",
 }
 UNKNOWN_CAUSE_MARKER = "h"
+
+
+def leaves_hatch(words: float, area: float) -> bool:
+    """Whether words that cover so much of a hatched area leave enough of its hatch to be seen; both in the same unit."""
+    return words <= (1 - LEAST_HATCHED) * area
 
 
 def luminance(colour: str) -> float:

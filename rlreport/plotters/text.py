@@ -12,8 +12,11 @@ Weight = Literal["normal", "bold"]
 ELLIPSIS = "…"
 LINE_SPACING = 1.28
 
-#: Where a label may break: after white space and after the signs that names are built with.
-_PIECES = re.compile(r"\s+|[^\s\-_/.,:|=]+[\-_/.,:|=]*|[\-_/.,:|=]+")
+#: Where a label may break: after white space and after the signs that names are built with, never within a number ("3.5 %").
+_PIECES = re.compile(r"\s+|(?:\d+(?:[.,:]\d+)*(?: %)?|[^\s\d\-_/.,:|=])+[\-_/.,:|=]*|[\-_/.,:|=]+")
+
+
+_ITEM_ENDS = re.compile(r"(?<=[,.:]) +")
 
 
 @lru_cache(maxsize=16_384)
@@ -51,6 +54,20 @@ def wrap(text: str, most_in: float, size_pt: float, *, most_lines: int = 2, weig
         else:
             high = middle - 1
     return _fill(_shorten(shown, low), most_in, size_pt, weight)[:most_lines]
+
+
+def by_items(text: str, most_in: float, size_pt: float, *, most_lines: int = 2) -> tuple[str, ...]:
+    """The text in lines that break between its items: after a comma, a colon or a sentence; wrapped where that fails."""
+    lines: list[str] = []
+    for item in _ITEM_ENDS.split(drawable(text)):
+        joined = f"{lines[-1]} {item}" if lines else item
+        if lines and width_in(joined, size_pt) <= most_in:
+            lines[-1] = joined
+        else:
+            lines.append(item)
+    if len(lines) > most_lines or any(width_in(line, size_pt) > most_in for line in lines):
+        return wrap(text, most_in, size_pt, most_lines=most_lines)
+    return tuple(lines)
 
 
 def run_label(label: str, role: int) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rlreport.plotters import style
 from rlreport.plotters.layout import new_figure, place_axes, put_text
 from rlreport.plotters.panel import TICK_ROW_IN, Box, label_lines, labels_height_in, put_x_label
 from rlreport.plotters.scale import ticks
-from rlreport.plotters.text import line_height_in, width_in, wrap
+from rlreport.plotters.text import by_items, line_height_in, width_in, wrap
 from rlreport.plotters.timeline_legend import looks, set_legend
 from rlreport.plotters.timeline_raster import Canvas, colour, columns_of, pixel_size, show, stacked
 from rlreport.plotters.timeline_style import VERSION_COLOUR, VERSION_TEXT_COLOUR, StateStyle
@@ -43,6 +43,8 @@ _PANEL_GAP_IN = 0.14
 _MOST_LABEL_IN = 1.5
 _MOST_NOTE_IN = 1.0
 _TEXT_PAD_IN = 0.05
+_MOST_DETAIL_LINES = 3
+_MANY_ROWS = 16
 _TITLE_IN = line_height_in(style.TEXT_PT) + 0.02
 _DETAIL_IN = line_height_in(style.SMALL_PT)
 
@@ -50,10 +52,13 @@ _DETAIL_IN = line_height_in(style.SMALL_PT)
 def draw_lanes(spec: LaneFigure) -> Figure:
     """Draw every window below the other, all as wide as the page allows, each with an axis of its own."""
     rows = [row for panel in spec.panels for row in panel.rows]
-    left = _EDGE_IN + _widest([row.label for row in rows], _MOST_LABEL_IN) + _GAP_IN
+    left = _EDGE_IN + _widest([label for panel in spec.panels for label in _labels(panel.rows)], _MOST_LABEL_IN) + _GAP_IN
     right = _widest([row.note for row in rows], _MOST_NOTE_IN)
     width = style.WIDTH_IN - left - (right + _GAP_IN if right else 0.0) - 0.12
-    details = [wrap(panel.detail, style.WIDTH_IN - left - _EDGE_IN, style.SMALL_PT) for panel in spec.panels]
+    details = [
+        by_items(panel.detail, style.WIDTH_IN - left - _EDGE_IN, style.SMALL_PT, most_lines=_MOST_DETAIL_LINES)
+        for panel in spec.panels
+    ]
     used = _used(spec, width)
     has_versions = any(panel.versions for panel in spec.panels)
     legend = set_legend(
@@ -87,6 +92,25 @@ def _used(spec: LaneFigure, width: float) -> list[int]:
         for row in panel.rows:
             found.update(columns_of(row.edges, row.states, panel.begin, panel.end, columns).tolist())
     return [code for code in range(len(spec.states)) if code in found]
+
+
+def _labels(rows: Sequence[LaneRow]) -> list[str]:
+    """What stands before the rows: their labels; of many rows whose labels differ in a number, the number alone.
+
+    Every tenth of them, and the first, has all of its words.
+    """
+    labels = [row.label for row in rows]
+    if len(rows) <= _MANY_ROWS:
+        return labels
+    shown = list(labels)
+    since = 0
+    for place in range(1, len(labels)):
+        head, _, number = labels[place].rpartition(" ")
+        same = bool(head) and number.isdecimal() and labels[place - 1].rpartition(" ")[0] == head
+        since = since + 1 if same and since < 9 else 0
+        if since:
+            shown[place] = number
+    return shown
 
 
 def _groups(rows: Sequence[LaneRow]) -> list[list[LaneRow]]:
@@ -125,12 +149,13 @@ def _draw_lane_panel(figure: Figure, panel: LanePanel, detail: Sequence[str], ou
     axes = _time_axes(figure, box, panel.begin, panel.end)
     at = top
     styles, canvas = looks(spec.states), Canvas(box)
+    labels = iter(_labels(panel.rows))
     for group in _groups(panel.rows):
         codes = []
         group_top = at
         for row in group:
             lane = Box(box.left, at - _ROW_IN, box.width, _ROW_IN)
-            codes.append(_draw_row(figure, canvas, row, lane, panel, styles))
+            codes.append(_draw_row(figure, canvas, replace(row, label=next(labels)), lane, panel, styles))
             at -= _ROW_IN + _ROW_GAP_IN
         at += _ROW_GAP_IN
         _label_idle(figure, codes, Box(box.left, at, box.width, group_top - at), spec.states)
@@ -188,7 +213,8 @@ def _label_idle(figure: Figure, codes: Sequence[Codes], box: Box, states: Sequen
         tall = len(lines) * line_height_in(style.SMALL_PT) + 0.02
         centre = box.left + (run[0] + run[1]) / 2 * scale
         free = all(b <= centre - wide / 2 or a >= centre + wide / 2 for a, b in taken)
-        if " ".join(lines) != words or tall > box.height + 0.01 or not free:
+        hides = not style.leaves_hatch(wide * tall, (run[1] - run[0]) * scale * box.height)
+        if " ".join(lines) != words or tall > box.height + 0.01 or not free or hides:
             continue
         middle = box.bottom + box.height / 2
         ground = Rectangle((centre - wide / 2, middle - tall / 2), wide, tall, facecolor=style.PAPER, linewidth=0, zorder=3)

@@ -8,6 +8,7 @@ into axes whose ticks, labels and lines stay vectors.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rlreport.plotters.panel import Box
@@ -70,15 +71,13 @@ def colour(codes: Codes, looks: Sequence[StateStyle], *, outline: bool = True) -
     import numpy as np
 
     height, width = codes.shape
-    pixels = np.zeros((height, width, 4), np.uint8)
-    rows, columns = np.mgrid[0:height, 0:width]
+    fills = np.zeros((len(looks) + 1, 4), np.uint8)  # the last one is for `NOTHING`
     for code, look in enumerate(looks):
-        here = codes == code
-        if not here.any():
-            continue
-        pixels[here] = (*_rgb(look.fill), 255)
-        if look.hatch:
-            pixels[here & _hatch(look, rows, columns)] = (*_rgb(look.ink), 255)
+        fills[code] = (*_rgb(look.fill), 255)
+    pixels = fills[codes]
+    for code in np.unique(codes).tolist():
+        if code != NOTHING and looks[code].hatch:
+            pixels[(codes == code) & _hatch(looks[code], height, width)] = (*_rgb(looks[code].ink), 255)
     if outline:
         pale = np.isin(codes, [code for code, look in enumerate(looks) if is_outlined(look)])
         edge = np.zeros_like(pale)
@@ -91,8 +90,18 @@ def colour(codes: Codes, looks: Sequence[StateStyle], *, outline: bool = True) -
     return pixels
 
 
-def _hatch(look: StateStyle, rows: NDArray[np.int_], columns: NDArray[np.int_]) -> NDArray[np.bool_]:
-    """Which pixels a hatch covers. Its lines are two pixels wide (0.7 pt)."""
+@lru_cache(maxsize=64)
+def _hatch(look: StateStyle, height: int, width: int) -> NDArray[np.bool_]:
+    """Which pixels of a picture a hatch covers. Its lines are two pixels wide (0.7 pt)."""
+    import numpy as np
+
+    rows, columns = np.mgrid[0:height, 0:width]
+    found: NDArray[np.bool_] = _lines(look, rows, columns)
+    found.flags.writeable = False  # it is kept for the next row of this size
+    return found
+
+
+def _lines(look: StateStyle, rows: NDArray[np.int_], columns: NDArray[np.int_]) -> NDArray[np.bool_]:
     pitch = max(round(DPI / 20 * look.pitch), 4)
     wide = 2
     if look.hatch == "/":

@@ -26,8 +26,8 @@ class StateStyle:
 
 #: Causes of idle time. The two that tell who waits for whom lean in opposite directions.
 CAUSE_STYLES: dict[str, StateStyle] = {
-    "quota": StateStyle("#f5f6f8", "/", "#7d8791"),
-    "samples": StateStyle("#fdf1d6", "\\", "#a87b12"),
+    "quota": StateStyle("#eef0fb", "/", "#6b74b8"),
+    "samples": StateStyle(style.PHASE_STYLES["wait"].colour, "\\", style.WAIT_HATCH_COLOUR),
     "queue_full": StateStyle("#edf1f5", "x", "#6b7a89", 1.3),
     "weight_sync": StateStyle("#efcadf", "|", "#a8487d", 0.9),
     "validation": StateStyle("#fbe3dd", "-", "#c0503d", 0.9),

@@ -114,19 +114,18 @@ def _draw_segment(figure: Figure, axes: Axes, box: Box, segment: _Segment, middl
     corner = (segment.start, middle - _BAR_IN / 2)
     patch = Rectangle(corner, segment.length, _BAR_IN, facecolor=segment.look.colour, edgecolor=style.PAPER, linewidth=0.7)
     if segment.look.idle:
-        patch.set(hatch=style.IDLE_HATCH, edgecolor=style.IDLE_HATCH_COLOUR, linewidth=0.6)
+        patch.set(hatch=style.WAIT_HATCH, edgecolor=style.WAIT_HATCH_COLOUR, linewidth=0.6)
     elif style.is_pale(segment.look.colour):
         patch.set(edgecolor=style.AXIS, linewidth=0.5)
     axes.add_patch(patch)
 
-    room = segment.length / longest * box.width - 2 * _PAD_IN
+    wide = segment.length / longest * box.width
     centre = box.left + (segment.start + segment.length / 2) / longest * box.width
-    lines = _segment_texts(segment.part, room)
+    lines = _segment_texts(segment.part, wide, idle=segment.look.idle)
     first = middle + len(lines) * line_height_in(style.SMALL_PT) / 2
     colour = style.text_on(segment.look.colour)
     if segment.look.idle and lines:
-        wide = max(width_in(line, style.SMALL_PT) for line in lines) + 0.08
-        tall = _BAR_IN - 0.012
+        wide, tall = _ground_in(lines)
         ground = Rectangle((centre - wide / 2, middle - tall / 2), wide, tall, facecolor=segment.look.colour, linewidth=0)
         ground.set_transform(figure.dpi_scale_trans)
         figure.add_artist(ground)
@@ -135,14 +134,26 @@ def _draw_segment(figure: Figure, axes: Axes, box: Box, segment: _Segment, middl
         put_text(figure, centre, level, line, size_pt=style.SMALL_PT, colour=colour, align="center")
 
 
-def _segment_texts(part: TimeSplitPart, room: float) -> tuple[str, ...]:
-    """What fits into a segment: its name over its share and seconds, its name over its share, the share, or nothing."""
+def _ground_in(lines: Sequence[str]) -> tuple[float, float]:
+    """Width and height of the ground below words."""
+    wide = max(width_in(line, style.SMALL_PT) for line in lines) + 2 * _PAD_IN
+    return wide, len(lines) * line_height_in(style.SMALL_PT) + 0.01
+
+
+def _segment_texts(part: TimeSplitPart, wide: float, *, idle: bool) -> tuple[str, ...]:
+    """What fits into a segment: its name over its share and seconds, its name over its share, the share, or nothing.
+
+    Words on a hatched segment leave enough of the hatch to be seen.
+    """
+    room = wide - 2 * _PAD_IN
     share = fmt.percent(part.fraction) if part.fraction is not None else ""
     seconds = fmt.seconds(part.seconds) if part.seconds is not None else ""
     both = ", ".join(text for text in (share, seconds) if text)
     (name,) = wrap(part.label, 99.0, style.SMALL_PT, most_lines=1)
     for lines in ((name, both), (name, share or seconds), (share or seconds,)):
-        if all(lines) and all(width_in(line, style.SMALL_PT) <= room for line in lines):
+        if not all(lines) or any(width_in(line, style.SMALL_PT) > room for line in lines):
+            continue
+        if not idle or style.leaves_hatch(math.prod(_ground_in(lines)), wide * _BAR_IN):
             return lines
     return ()
 
@@ -157,11 +168,11 @@ def _entries(bars: Sequence[tuple[TimeSplitBar, list[_Segment]]], unit_in: float
     for _bar, segments in bars:
         for segment in segments:
             seen.setdefault(segment.part.key, segment)
-    return [_entry(segment, whole=len(bars) == 1, room=segment.length * unit_in - 2 * _PAD_IN) for segment in seen.values()]
+    return [_entry(segment, whole=len(bars) == 1, wide=segment.length * unit_in) for segment in seen.values()]
 
 
-def _entry(segment: _Segment, *, whole: bool, room: float) -> Entry:
+def _entry(segment: _Segment, *, whole: bool, wide: float) -> Entry:
     part, look = segment.part, segment.look
-    key = Key("idle" if look.idle else "swatch", look.colour, outlined=style.is_pale(look.colour))
-    untold = whole and part.fraction is not None and not _segment_texts(part, room)
+    key = Key("wait" if look.idle else "swatch", look.colour, outlined=style.is_pale(look.colour))
+    untold = whole and part.fraction is not None and not _segment_texts(part, wide, idle=look.idle)
     return Entry(key, f"{part.label}: {fmt.percent(part.fraction)}" if untold else part.label)

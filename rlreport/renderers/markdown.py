@@ -11,6 +11,7 @@ from rlreport.report.model import (
     Callout,
     Code,
     Figure,
+    FileLink,
     FindingBlock,
     Narrative,
     Paragraph,
@@ -112,6 +113,8 @@ def _text(text: Text) -> str:
             case Code():
                 fence = "``" if "`" in part.text else "`"
                 parts.append(f"{fence}{part.text.replace('|', chr(92) + '|')}{fence}")
+            case FileLink():
+                parts.append(f"[{_escape(part.name)}]({part.name})")
             case _:
                 parts.append(f"[{_escape(part.text)}](#{part.target})")
     return "".join(parts)

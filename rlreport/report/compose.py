@@ -109,11 +109,34 @@ def compose(analysis: Analysis, findings: tuple[Finding, ...], frame: Frame) -> 
         sections=shown,
         provenance=_provenance(request.report_id, frame),
         data={
-            **report_data(analysis, findings, title=frame.title, question=frame.question, decision=dict(frame.decision)),
+            **report_data(
+                analysis,
+                _with_shown_evidence(findings, shown),
+                title=frame.title,
+                question=frame.question,
+                decision=dict(frame.decision),
+            ),
             "ladder": None if analysis.ladder is None else ladder_data(analysis),
             "sweep": None if analysis.sweep is None else sweep_data(analysis),
+            "contents": _contents(shown),
         },
     )
+
+
+def _contents(sections: tuple[Section, ...]) -> dict[str, dict[str, str]]:
+    """What the page shows, by id: sections, figures and tables with their titles. Evidence of findings names these ids."""
+    blocks = [block for section in sections for block in section.blocks]
+    return {
+        "sections": {section.id: section.title for section in sections},
+        "figures": {block.spec.id: block.spec.title for block in blocks if isinstance(block, Figure)},
+        "tables": {block.id: block.caption for block in blocks if isinstance(block, Table)},
+    }
+
+
+def _with_shown_evidence(findings: tuple[Finding, ...], sections: tuple[Section, ...]) -> tuple[Finding, ...]:
+    """The findings with the evidence that the page shows."""
+    ids = {name for names in _contents(sections).values() for name in names}
+    return tuple(replace(f, evidence=tuple(name for name in f.evidence if name in ids)) for f in findings)
 
 
 def _compared_pairs(analysis: Analysis) -> list[ComparedPair]:
@@ -127,10 +150,7 @@ def _compared_pairs(analysis: Analysis) -> list[ComparedPair]:
 
 def _without_dead_links(sections: tuple[Section, ...]) -> tuple[Section, ...]:
     """The sections with evidence that the page does not show told as text instead of linked."""
-    ids = {section.id for section in sections}
-    for section in sections:
-        ids |= {block.id for block in section.blocks if isinstance(block, Table)}
-        ids |= {block.spec.id for block in section.blocks if isinstance(block, Figure)}
+    ids = {name for names in _contents(sections).values() for name in names}
 
     def resolved(text: Text) -> Text:
         return tuple(part.text if isinstance(part, Link) and part.target not in ids else part for part in text)

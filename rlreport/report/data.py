@@ -7,6 +7,7 @@ from typing import Any
 
 from rlreport import __version__
 from rlreport.comparators.analysis import Analysis, ComparisonResult, RunResult
+from rlreport.comparators.bubble_lead import known_lead
 from rlreport.comparators.results import ABSENT, KnobDifference, QualityComparison, RatioComparison
 from rlreport.findings.model import Finding
 from rlreport.report.data_course import course_data, replicated_data, run_course_data
@@ -92,7 +93,9 @@ def _run(result: RunResult) -> dict[str, Any]:
             },
             "owner": result.idle.owner,
         },
-        "timeline": timeline_data(result.timeline),
+        "timeline": None
+        if result.timeline is None
+        else timeline_data(result.timeline, known_lead(run, steady, result.timeline.lead)),
         "quality": asdict(result.quality),
         **run_course_data(result.course),
         "sources": [

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rlreport.comparators.bubble_results import AccountSide, DeviceAccount, SideAccount
+from rlreport.comparators.lead import Lead
 from rlreport.comparators.timeline import Timeline
 from rlreport.run.spans import IDLE_CAUSES
 
@@ -22,8 +23,11 @@ def idle_by_cause(timeline: Timeline | None, side: AccountSide) -> dict[str, Any
     }
 
 
-def timeline_data(timeline: Timeline | None) -> dict[str, Any] | None:
-    """The `timeline` block of a run; None without one. Seconds are device-seconds, or lane-seconds without device counts."""
+def timeline_data(timeline: Timeline | None, lead: Lead | None = None) -> dict[str, Any] | None:
+    """The `timeline` block of a run; None without one. Seconds are device-seconds, or lane-seconds without device counts.
+
+    `lead` is what is known of the Rollouters' lead, in mini-batches (`comparators.bubble_lead.known_lead`).
+    """
     if timeline is None:
         return None
     per_1000 = timeline.idle_for_1000_prompts()
@@ -62,13 +66,7 @@ def timeline_data(timeline: Timeline | None) -> dict[str, Any] | None:
             }
             for found in timeline.reported
         ],
-        "lead": None
-        if timeline.lead is None
-        else {
-            "mean_when_asked": timeline.lead.mean_when_asked,
-            "least_when_asked": timeline.lead.least_when_asked,
-            "source": timeline.lead.source,
-        },
+        "lead": _lead(timeline, lead),
         "replica_balance": None
         if timeline.balance is None
         else {"max_over_mean": timeline.balance.max_over_mean, "busy": dict(timeline.balance.busy)},
@@ -77,6 +75,20 @@ def timeline_data(timeline: Timeline | None) -> dict[str, Any] | None:
         "quota": None
         if timeline.quota is None
         else {**asdict(timeline.quota), "covered_rounds": timeline.quota.covered, "whole_rounds": timeline.quota.whole},
+    }
+
+
+def _lead(timeline: Timeline, lead: Lead | None) -> dict[str, Any] | None:
+    """The lead when the Trainer asks, with its interval or bounds; the smallest one where single moments are known."""
+    if lead is None:
+        return None
+    return {
+        "mean_when_asked": lead.mini_batches,
+        "low": lead.low,
+        "high": lead.high,
+        "basis": lead.basis,
+        "least_when_asked": None if timeline.lead is None else timeline.lead.least_when_asked,
+        "source": lead.source,
     }
 
 

@@ -21,13 +21,12 @@ from rlreport.report.figures_timeline import (
     SharesSeries,
     State,
 )
-from rlreport.report.timeline_words import SIDE_WORDS, STATE_PLACES, STATES, ShownRun, idle_text, is_shared, sides_text
+from rlreport.report.timeline_words import SIDE_WORDS, STATE_PLACES, ShownRun, idle_text, is_shared, sides_text, states_of
 from rlreport.run import format as fmt
-from rlreport.run.spans import CAUSE_WORDS, IDLE_CAUSES
+from rlreport.run.spans import IDLE_CAUSES
 
 #: Work as one part of a bar: what is compared is idle time.
 WORK_STATE = State(name="work", label="work")
-_STATES = (WORK_STATE, *STATES)
 _SECONDS_AN_HOUR = 3600.0
 
 
@@ -42,12 +41,14 @@ def device_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
     bars: list[DeviceBar] = []
     for run in runs:
         for name in ("trainer", "rollout"):
-            bar = _bar(run, name, per_prompts=per_prompts, scale=scale)
+            bar = _bar(run, name, per_prompts=per_prompts, scale=scale, unit=words)
             if bar is not None:
                 bars.append(bar)
     if not any(bar.parts for bar in bars):
         return None
-    told = [f"{run.label}: {sides_text(run.timeline.window.trainer, run.timeline.window.rollout)}" for run in runs]
+    told = [
+        f"{run.label}: {sides_text(run.timeline.window.trainer, run.timeline.window.rollout, run.causes)}" for run in runs
+    ]
     label = f"{words} for 1,000 prompts" if per_prompts else "share of the side's device time (%)"
     return DeviceFigure(
         id="device-time",
@@ -59,7 +60,7 @@ def device_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
         ),
         alt=f"{label[0].upper()}{label[1:]}. {' '.join(told)}",
         bars=tuple(bars),
-        states=_STATES,
+        states=(WORK_STATE, *states_of(runs)),
         x_label=label,
     )
 
@@ -70,7 +71,7 @@ def _total(run: ShownRun, per_prompts: bool) -> float:
     return max((side.total_s * factor for side in sides), default=0.0)
 
 
-def _bar(run: ShownRun, name: AccountSide, *, per_prompts: bool, scale: float) -> DeviceBar | None:
+def _bar(run: ShownRun, name: AccountSide, *, per_prompts: bool, scale: float, unit: str) -> DeviceBar | None:
     account = run.timeline.window.side(name)
     if account is None:
         if is_shared(run):
@@ -78,7 +79,7 @@ def _bar(run: ShownRun, name: AccountSide, *, per_prompts: bool, scale: float) -
         return DeviceBar(group=run.label, role=run.role, label=SIDE_WORDS[name], parts=(), total_text="not known")
     factor = 1000 / (run.timeline.prompts or 1.0) / scale if per_prompts else 100 / (account.total_s or 1.0)
     values = [("work", account.busy_s, "work")]
-    values += [(f"{IDLE_PREFIX}{c}", account.idle[c], CAUSE_WORDS[c]) for c in IDLE_CAUSES if account.idle.get(c)]
+    values += [(f"{IDLE_PREFIX}{c}", account.idle[c], run.causes[c]) for c in IDLE_CAUSES if account.idle.get(c)]
     if account.untold_s > 1e-3 * account.total_s:
         values.append((UNTOLD_STATE, account.untold_s, "not known"))
     parts = tuple(
@@ -90,7 +91,7 @@ def _bar(run: ShownRun, name: AccountSide, *, per_prompts: bool, scale: float) -
         for state, seconds, words in values
         if seconds > 0
     )
-    total = fmt.number(account.total_s * factor)
+    total = f"{fmt.number(account.total_s * factor)} {unit}"
     idle = f"idle {idle_text(account)}"
     return DeviceBar(
         group=run.label,
@@ -132,12 +133,13 @@ def _largest(run: ShownRun) -> tuple[str, str, float] | None:
         return None
     _, side = max(found, key=lambda item: item[0])
     assert side.largest is not None
-    return SIDE_WORDS[side.side], CAUSE_WORDS[side.largest[0]], side.largest[1]
+    return SIDE_WORDS[side.side], run.causes[side.largest[0]], side.largest[1]
 
 
 def lead_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
     """The lead over time of the runs whose queue is known; all by time or all by step."""
-    known = [(run, run.timeline.lead) for run in runs if run.timeline.lead is not None]
+    leads = [(run, run.timeline.lead) for run in runs]
+    known = [(run, lead) for run, lead in leads if lead is not None and not lead.while_waiting]
     if not known:
         return None
     by_step = any(lead.by_step for _, lead in known)
@@ -148,6 +150,8 @@ def lead_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
     for run, lead in shown:
         mean = lead.mean_when_asked
         note = f"on average {fmt.number(mean)} mini-batches when the Trainer asks" if mean is not None else ""
+        if by_step and run.lead is not None and run.lead.mini_batches is not None:
+            note = f"on average {fmt.number(run.lead.mini_batches)} mini-batches in the window"
         lines.append(
             LeadLine(
                 label=run.label,
@@ -161,14 +165,15 @@ def lead_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
             )
         )
     told = [f"{line.label}: {line.note or _range_text(line)}." for line in lines]
+    marks = "Marks: what the Trainer found when it asked. " if any(line.asked_y for line in lines) else ""
+    dashes = "Dashed: the most that may wait." if any(line.capacity is not None for line in lines) else ""
     return LeadFigure(
         id="lead",
         title="The lead of the Rollouters",
         caption=" ".join(told),
         how_to_read=(
-            "Finished samples that wait for the Trainer, over the samples of a mini-batch. "
-            f"Source: {fmt.join_words(sorted({lead.source for _, lead in shown}))}. "
-            "Marks: what the Trainer found when it asked. Dashed: the most that may wait."
+            f"Finished samples that wait for the Trainer, over the samples of a mini-batch. "
+            f"Source: {'; '.join(sorted({lead.source for _, lead in shown}))}. {marks}{dashes}".rstrip()
         ),
         alt=f"The lead of the Rollouters in mini-batches. {' '.join(told)}",
         lines=tuple(lines),
@@ -228,7 +233,7 @@ def staleness_figure(found: Sequence[tuple[ShownRun, StalenessDistribution]]) ->
             label=run.label,
             role=run.role,
             shares=(*shares.shares, *(0.0 for _ in range(longest - len(shares.shares)))),
-            note=f"mean {fmt.number(shares.mean)} versions",
+            note=f"mean {fmt.number(shares.mean)} versions (n = {fmt.count(shares.n)})",
         )
         for run, shares in same
     )

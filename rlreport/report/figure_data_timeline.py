@@ -28,9 +28,9 @@ from rlreport.report.timeline_words import (
     devices_text,
     idle_text,
     sides_text,
+    states_of,
 )
 from rlreport.run import format as fmt
-from rlreport.run.spans import CAUSE_WORDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 #: Rows of a window: Trainer lanes, and replicas by the number of windows in a figure (the last holds for more).
 MOST_TRAINER_ROWS = 2
-MOST_REPLICA_ROWS = (10, 7, 5, 4)
+MOST_REPLICA_ROWS = (10, 6, 5, 4)
+#: Windows of the figure of special cycles; of more, the last run's are shown first, then those of the run before, and so on.
+MOST_SPECIAL = 4
 #: Stretches of equal length of the whole run; with so many cycles each shows the shares of the cycle it lies in, because
 #: stretches nearly as long as a cycle would show beats that are not there.
 BINS = 240
@@ -67,50 +69,92 @@ def median_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
     if not shown:
         return None
     panels = tuple(lane_panel(run, trace, window, among=len(shown)) for run, trace, window in shown)
-    told = " ".join(_owner_text(run) for run, _, _ in shown)
-    return _lane_figure("timeline", "Timeline of median cycles", panels, told)
+    told = [f"{_owner_text(run)}{_worst_text(window)}." for run, _, window in shown]
+    return _lane_figure("timeline", "Timeline of median cycles", panels, " ".join(told), runs)
 
 
-def special_figure(run: ShownRun) -> FigureSpec | None:
-    """The worst window of a run and one with a validation, where they are not in the median window."""
-    trace = run.timeline.trace
-    if trace is None or len(trace.shown) < 2:
+def special_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
+    """The worst window of every run and one with a validation, where they are not in its median window."""
+    found = [
+        (run, run.timeline.trace, window)
+        for run in runs
+        if run.timeline.trace is not None
+        for window in run.timeline.trace.shown[1:]
+    ]
+    shown: list[tuple[ShownRun, Trace, ShownWindow]] = []
+    for run in reversed(runs):
+        mine = [entry for entry in found if entry[0] is run]
+        if not shown or len(shown) + len(mine) <= MOST_SPECIAL:
+            shown = [*mine, *shown]
+    if not shown:
         return None
-    windows = trace.shown[1:]
-    panels = tuple(lane_panel(run, trace, window, among=len(windows) + 1) for window in windows)
-    kinds = fmt.join_words([WINDOW_WORDS[window.kind] for window in windows])
-    return _lane_figure("timeline-special", "Timeline of special cycles", panels, f"{kinds[0].upper()}{kinds[1:]}.")
+    panels = tuple(lane_panel(run, trace, window, among=len(shown) + 1) for run, trace, window in shown)
+    told = [f"{run.label}: {_kinds_text(shown, run)}." for run in runs if any(entry[0] is run for entry in shown)]
+    left = [run.label for run in runs if any(e[0] is run for e in found) and not any(e[0] is run for e in shown)]
+    if left:
+        told.append(f"Not shown: those of {fmt.join_words(left)}.")
+    return _lane_figure("timeline-special", "Timeline of special cycles", panels, " ".join(told), runs)
+
+
+def _kinds_text(shown: Sequence[tuple[ShownRun, Trace, ShownWindow]], of: ShownRun) -> str:
+    """Which windows of a run are shown: "the worst cycle and a cycle with a validation"."""
+    return fmt.join_words([_window_words(window) for run, _, window in shown if run is of])
+
+
+def _window_words(window: ShownWindow) -> str:
+    words = "the median cycle" if window.kind == "median" and window.cycles == 1 else WINDOW_WORDS[window.kind]
+    return f"{words} (with a validation)" if window.validates and window.kind != "validation" else words
+
+
+def _worst_text(window: ShownWindow) -> str:
+    """Why no worst cycle is shown for itself, as the end of a sentence; nothing where one is."""
+    worst = window.worst
+    if worst is None:
+        return ""
+    name = "" if worst.first_step is None else f", {_span_text(worst.first_step, worst.last_step)},"
+    over = "" if worst.over_median is None else f" ({fmt.number(worst.over_median)}× the median one's idle share)"
+    if worst.within:
+        return f"; the worst cycle{name} is among these{over}"
+    return f"; the worst cycle{name} is hardly worse and not shown for itself{over}"
 
 
 def _owner_text(run: ShownRun) -> str:
-    """Who owns the bubble and what its largest part is; of a run that has no owner, the largest part of all."""
+    """Who owns the bubble and what its largest part is (without an owner, the largest of all), without a full stop."""
     timeline = run.timeline
-    sides = [side for side in (timeline.window.trainer, timeline.window.rollout) if side is not None and side.largest]
+    both = [side for side in (timeline.window.trainer, timeline.window.rollout) if side is not None]
+    sides = [side for side in both if side.largest]
     owner = next((side for side in sides if side.side == timeline.owner), None)
     side = owner or max(sides, key=lambda side: side.largest[1] if side.largest else 0.0, default=None)
     if side is None or side.largest is None:
-        return f"{run.label}: no device idles."
+        told = all(side.idle_fraction is not None for side in both)
+        return f"{run.label}: no device idles" if told else f"{run.label}: how much devices idle is not known"
     cause, share = side.largest
+    untold = side.untold_s / side.total_s
+    if untold > share:
+        whose = "the Trainer's" if side.side == "trainer" else "the Rollouters'"
+        return f"{run.label}: what {whose} devices do in {fmt.percent(untold)} of their time is not known"
     words = {"trainer": "the Trainer owns", "rollout": "the Rollouters own"}.get(timeline.owner, "neither side owns")
     who = "" if owner is not None else f" of the {SIDE_WORDS[side.side]}"
     of = "its" if side.side == "trainer" else "their"
     head = f"{words} the bubble; its" if timeline.owner != "unknown" else "its"
-    return f"{run.label}: {head} largest part is {CAUSE_WORDS[cause]}{who}, {fmt.percent(share)} of {of} device time."
+    return f"{run.label}: {head} largest part is {run.causes[cause]}{who}, {fmt.percent(share)} of {of} device time"
 
 
-def _lane_figure(figure_id: str, title: str, panels: tuple[LanePanel, ...], caption: str) -> LaneFigure:
+def _lane_figure(
+    figure_id: str, title: str, panels: tuple[LanePanel, ...], caption: str, runs: Sequence[ShownRun]
+) -> LaneFigure:
     return LaneFigure(
         id=figure_id,
         title=title,
         caption=caption,
         how_to_read=(
             "A row is a group of devices. Filled: work. Hatched: idle, by cause. Yellow: a new parameter version serves. "
-            "Windows are chosen by rule: median cycles by length, the worst by idle device time. Of many replicas some are "
-            "shown, from the busiest to the idlest, evenly."
+            "Windows by rule: median length, without a validation if possible; largest idle share, of cycles that training "
+            "follows. Of many replicas some are shown, evenly from the busiest to the idlest."
         ),
         alt=f"{title}. " + " ".join(f"{panel.title}. {panel.detail}" for panel in panels),
         panels=panels,
-        states=STATES,
+        states=states_of(runs),
         x_label="seconds from the first parameter version shown",
     )
 
@@ -126,11 +170,10 @@ def lane_panel(run: ShownRun, trace: Trace, window: ShownWindow, *, among: int) 
     zero = inside[0][0] if inside else window.start_ns
     edges = np.array([window.start_ns, window.end_ns], np.int64)
     account = account_stretches(trace.seats, trace.scene, edges, zero)[0]
-    steps = _steps_text(window)
     rows = [_row(seat, label, group, window, zero) for seat, label, group in _chosen(trace, window, most)]
     return LanePanel(
-        title=f"{run.label}: {WINDOW_WORDS[window.kind]}{steps}",
-        detail=sides_text(account.trainer, account.rollout),
+        title=f"{run.label}: {_window_words(window)}{_steps_text(window)}",
+        detail=sides_text(account.trainer, account.rollout, run.causes),
         rows=tuple(rows),
         begin=(window.start_ns - zero) / 1e9,
         end=(window.end_ns - zero) / 1e9,
@@ -139,11 +182,12 @@ def lane_panel(run: ShownRun, trace: Trace, window: ShownWindow, *, among: int) 
 
 
 def _steps_text(window: ShownWindow) -> str:
-    if window.first_step is None or window.last_step is None:
-        return ""
-    if window.first_step == window.last_step:
-        return f", step {window.first_step}"
-    return f", steps {window.first_step} to {window.last_step}"
+    return "" if window.first_step is None else f", {_span_text(window.first_step, window.last_step)}"
+
+
+def _span_text(first: int, last: int | None) -> str:
+    """Steps in words: "step 20", "steps 20 to 22"."""
+    return f"step {first}" if last is None or first == last else f"steps {first} to {last}"
 
 
 def _version_text(trace: Trace, at: int, version: int | None) -> str:
@@ -249,7 +293,7 @@ def occupancy_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
     unit = _unit(max((t.scene.course.end_ns - t.scene.course.begin_ns) / 1e9 for _, t in traced))
     panels = tuple(_occupancy_panel(run, trace, unit) for run, trace in traced)
     told = [
-        f"{run.label}: {sides_text(run.timeline.whole.trainer, run.timeline.whole.rollout)}"
+        f"{run.label}: {sides_text(run.timeline.whole.trainer, run.timeline.whole.rollout, run.causes)}"
         for run, _ in traced
         if run.timeline.whole is not None
     ]
@@ -263,7 +307,7 @@ def occupancy_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
         ),
         alt="Occupancy of devices over time. " + " ".join(told),
         panels=panels,
-        states=STATES,
+        states=states_of(runs),
         x_label=f"{unit.word} from the begin of the trace",
     )
 

@@ -34,7 +34,19 @@ class Link:
     target: str
 
 
-Inline = str | Strong | Code | Link
+@dataclass(frozen=True, slots=True)
+class FileLink:
+    """A reference to a file that is written beside the page; on paper its name alone."""
+
+    name: str
+
+    @property
+    def text(self) -> str:
+        """The name, as it is read."""
+        return self.name
+
+
+Inline = str | Strong | Code | Link | FileLink
 Text = tuple[Inline, ...]
 Tone = Literal["good", "bad", "warn", "plain"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rlreport.comparators.analysis import Analysis, RunResult
-from rlreport.findings.model import Finding
+from rlreport.findings.model import Action, Finding
 from rlreport.report.model import (
     Block,
     Bullets,
@@ -36,17 +36,24 @@ def findings_section(findings: tuple[Finding, ...], analysis: Analysis) -> Secti
     for rank, finding in enumerate(findings, 1):
         blocks.append(_finding(rank, finding, analysis))
         if finding.fragment:
-            caption = f"For finding {rank}: paste below the runs and the reports of the manifest"
-            blocks.append(Snippet(finding.fragment.rstrip(), caption))
+            blocks += manifest_snippets(finding.fragment, f"Finding {rank}, once it has run:")
     return Section("next", "What to try next", tuple(blocks))
+
+
+def manifest_snippets(fragment: str, words: str) -> tuple[Snippet, ...]:
+    """A fragment of a manifest as what stands below its `runs:` and below its `reports:`, to be pasted each in its place."""
+    runs, _, reports = fragment.rstrip().removeprefix("runs:\n").partition("\nreports:\n")
+    return (
+        Snippet(runs, f"{words} paste below “runs:” of the manifest"),
+        Snippet(reports, "and below “reports:”"),
+    )
 
 
 def _finding(rank: int, finding: Finding, analysis: Analysis) -> FindingBlock:
     action, meta = finding.action, []
     text: Text = ()
     if action is not None:
-        bound = f" Upper bound of the gain: {fmt.ratio(action.gain_bound)} {action.gain_of}." if action.gain_bound else ""
-        text = (f"Next: {action.text}{bound}",)
+        text = (f"Next: {action.text}{_gain(action)}",)
         meta.append(f"Tier {action.tier}. ")
     links: list[Inline] = []
     for evidence in finding.evidence:
@@ -57,6 +64,14 @@ def _finding(rank: int, finding: Finding, analysis: Analysis) -> FindingBlock:
     return FindingBlock(
         rank, finding.title, (f"{run}: {finding.body}",), text, (*meta, "Evidence: ", *links, f". {refuted}{risk}")
     )
+
+
+def _gain(action: Action) -> str:
+    """What an action may bring: " About 1.26x throughput per device; 2.49x at most."."""
+    most = f"{fmt.ratio(action.gain_bound)}" if action.gain_bound else ""
+    if action.gain_expected:
+        return f" About {fmt.ratio(action.gain_expected)} {action.gain_of}{f'; {most} at most' if most else ''}."
+    return f" Upper bound of the gain: {most} {action.gain_of}." if most else ""
 
 
 def threats_section(analysis: Analysis) -> Section:

@@ -5,23 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rlreport.comparators.analysis import Analysis
+from rlreport.comparators.bubble_lead import known_lead
 from rlreport.comparators.bubble_results import SideAccount
-from rlreport.comparators.lengths import length_bias, staleness_distribution
+from rlreport.comparators.lead import Lead
+from rlreport.comparators.lengths import StalenessDistribution, length_bias, responses_of_a_prompt, staleness_distribution
 from rlreport.report.figure_data import roles
 from rlreport.report.figure_data_bubbles import device_figure, lead_figure, length_ecdf_figure, staleness_figure
 from rlreport.report.figure_data_timeline import median_figure, occupancy_figure, special_figure
-from rlreport.report.model import Block, Bullets, Column, Paragraph, Row, Section, Strong, Table, Text, add_figure
+from rlreport.report.model import (
+    Block,
+    Bullets,
+    Code,
+    Column,
+    FileLink,
+    Inline,
+    Paragraph,
+    Row,
+    Section,
+    Strong,
+    Table,
+    Text,
+    add_figure,
+)
 from rlreport.report.timeline_facts import run_facts
 from rlreport.report.timeline_words import (
     SIDE_WORDS,
     ShownRun,
+    cause_label,
     causes_text,
     idle_text,
     is_shared,
 )
 from rlreport.run import format as fmt
 from rlreport.run.model import SEPARATED_MODES, Run
-from rlreport.run.spans import CAUSE_WORDS, IDLE_CAUSES
+from rlreport.run.spans import IDLE_CAUSES
 
 
 def timeline_section(analysis: Analysis) -> Section | None:
@@ -35,12 +52,30 @@ def timeline_section(analysis: Analysis) -> Section | None:
         for result in analysis.runs.values()
         if result.timeline is not None and (result.timeline.trace is not None or result.run.mode in SEPARATED_MODES)
     ]
+    files = trace_files(analysis)
     shown = [
-        ShownRun(r.run.run_id, r.run.label, look[r.run.run_id], r.timeline, r.run.samples)
+        ShownRun(
+            r.run.run_id,
+            r.run.label,
+            look[r.run.run_id],
+            r.timeline,
+            r.run.samples,
+            r.run.mode,
+            known_lead(r.run, r.steady_state, r.timeline.lead),
+            files.get(r.run.run_id, ""),
+        )
         for r in results
         if r.timeline is not None
     ]
     return shown_section(shown, [result.run for result in results])
+
+
+def trace_files(analysis: Analysis) -> dict[str, str]:
+    """The files beside the page that hold the runs' traces: run id -> name, numbered where there are several."""
+    traced = [result.run.run_id for result in analysis.runs.values() if result.traced]
+    if len(traced) == 1:
+        return {traced[0]: "timeline.json.gz"}
+    return {run_id: f"timeline-{number}.json.gz" for number, run_id in enumerate(traced, 1)}
 
 
 def shown_section(runs: Sequence[ShownRun], measured: Sequence[Run]) -> Section | None:
@@ -50,7 +85,8 @@ def shown_section(runs: Sequence[ShownRun], measured: Sequence[Run]) -> Section 
     blocks: list[Block] = [Bullets(tuple(_owner(run) for run in runs))]
     add_figure(blocks, median_figure(runs))
     add_figure(blocks, occupancy_figure(runs))
-    add_figure(blocks, special_figure(runs[-1]))
+    add_figure(blocks, special_figure(runs))
+    blocks += _file_line(runs)
     if any(run.timeline.trace for run in runs):
         add_figure(blocks, device_figure(runs))
     blocks.append(_account_table(runs))
@@ -60,6 +96,7 @@ def shown_section(runs: Sequence[ShownRun], measured: Sequence[Run]) -> Section 
     facts = tuple(fact for run in runs for fact in run_facts(run, many=len(runs) > 1))
     if facts:
         blocks.append(Bullets(facts))
+    blocks += _lead_table(runs)
     add_figure(blocks, lead_figure(runs))
     blocks += _sample_blocks(runs, measured)
     if not any(run.timeline.trace for run in runs):
@@ -88,11 +125,61 @@ def _owner(run: ShownRun) -> Text:
     for name in ("trainer", "rollout"):
         side = timeline.window.side(name)
         if side is not None:
-            causes = causes_text(side)
+            causes = causes_text(side, run.causes)
             told.append(f"{SIDE_WORDS[name]} idle {idle_text(side)}{f' ({causes})' if causes else ''}")
         elif name in timeline.window.missing and not is_shared(run):
             told.append(f"what the {SIDE_WORDS[name]} do is unknown: {timeline.window.missing[name]}")
     return (Strong(f"{run.label}."), f" {words}. {fmt.join_words(told)}.")
+
+
+def _file_line(runs: Sequence[ShownRun]) -> list[Block]:
+    """Where the traces lie, and what opens them."""
+    parts: list[Inline] = []
+    for run in runs:
+        if run.trace_file:
+            parts += [", " if parts else "", FileLink(run.trace_file), f" ({run.label})" if len(runs) > 1 else ""]
+    if not parts:
+        return []
+    return [Paragraph(("All lanes, to zoom into: ", *parts, " beside this page, for ", Code("ui.perfetto.dev"), "."))]
+
+
+def _lead_table(runs: Sequence[ShownRun]) -> list[Block]:
+    """The lead of every run whose sides have devices of their own, as well as it is known."""
+    leads = [(run, run.lead) for run in runs if run.lead is not None]
+    if not leads:
+        return []
+    sources = list(dict.fromkeys(lead.source for _, lead in leads))
+    columns = [Column("Run"), Column("Mini-batches ready", numeric=True), Column("Range", numeric=True)]
+    rows: list[list[Text]] = [[(run.label,), (_ready_words(lead),), (_range_words(lead),)] for run, lead in leads]
+    note = (
+        "Finished mini-batches that the Trainer finds when it asks for samples, on average; 1 is just in time. Range: the "
+        "95 % interval of the mean, or the bounds that staleness gives."
+    )
+    if len(sources) > 1:
+        columns.append(Column("How it is known"))
+        for row, (_, lead) in zip(rows, leads, strict=True):
+            row.append((_capital(lead.source),))
+    else:
+        note += f" Known from: {sources[0]}."
+    table_rows = tuple(Row(tuple(row)) for row in rows)
+    return [Table("lead-table", "The lead of the Rollouters", tuple(columns), table_rows, (note,))]
+
+
+def _ready_words(lead: Lead) -> str:
+    if lead.mini_batches is None:
+        return "unknown"
+    return f"about {fmt.number(lead.mini_batches, 2)}" if lead.basis == "staleness" else fmt.number(lead.mini_batches)
+
+
+def _range_words(lead: Lead) -> str:
+    if lead.low is None or lead.high is None:
+        return fmt.UNKNOWN
+    digits = 2 if lead.basis == "staleness" else 3
+    return f"{fmt.number(lead.low, digits)} to {fmt.number(lead.high, digits)}"
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _account_table(runs: Sequence[ShownRun]) -> Table:
@@ -105,7 +192,7 @@ def _account_table(runs: Sequence[ShownRun]) -> Table:
         Column("Devices", numeric=True),
         Column("Device-hours", numeric=True),
         Column("Work", numeric=True),
-        *(Column(f"{CAUSE_WORDS[cause][0].upper()}{CAUSE_WORDS[cause][1:]}", numeric=True) for cause in causes),
+        *(Column(_capital(cause_label(runs, cause)), numeric=True) for cause in causes),
         *([Column("Not known", numeric=True)] if untold else []),
     ]
     rows = []
@@ -130,7 +217,7 @@ def _account_table(runs: Sequence[ShownRun]) -> Table:
     told = "; ".join(bases)
     note: Text = (
         f"Shares of a side's device time in the window. Work + idle + not known = wall time x devices within "
-        f"{fmt.percent(max(residual, 1e-4), 2)}. Bold: the side that owns the bubble. {told[0].upper()}{told[1:]}.",
+        f"{fmt.percent(max(residual, 1e-4), 2)}. Bold: the side that owns the bubble. {_capital(told)}.",
     )
     return Table("bubbles", "Where device time goes", tuple(columns), tuple(rows), note)
 
@@ -180,8 +267,8 @@ def _reported_table(runs: Sequence[ShownRun]) -> Table | None:
 def _sample_blocks(runs: Sequence[ShownRun], measured: Sequence[Run]) -> list[Block]:
     blocks: list[Block] = []
     add_figure(blocks, length_ecdf_figure(runs))
-    for run in runs:
-        bias = length_bias(run.samples)
+    for run, one in zip(runs, measured, strict=True):
+        bias = length_bias(run.samples, responses_of_a_prompt(one))
         if bias is not None:
             words = "more than" if bias.distance > bias.critical else "no more than"
             chance = fmt.percent(bias.critical)
@@ -189,15 +276,24 @@ def _sample_blocks(runs: Sequence[ShownRun], measured: Sequence[Run]) -> list[Bl
                 Paragraph(
                     (
                         f"{run.label}: the distributions of trained and of left-over lengths are at most "
-                        f"{fmt.percent(bias.distance)} apart, {words} what chance alone gives ({chance}); "
+                        f"{fmt.percent(bias.distance)} apart, {words} what chance alone may give ({chance}); "
                         f"trained responses have {fmt.ratio(bias.mean_ratio)} the mean length of all.",
                     )
                 )
             )
-    stale = [
-        (run, found)
-        for run, one in zip(runs, measured, strict=True)
-        if (found := staleness_distribution(one, run.samples)) is not None
-    ]
+    stale = _staleness(runs, measured, of_samples=True)
+    if len({found.unit for _, found in stale}) > 1:
+        stale = _staleness(runs, measured, of_samples=False)
     add_figure(blocks, staleness_figure(stale))
     return blocks
+
+
+def _staleness(
+    runs: Sequence[ShownRun], measured: Sequence[Run], *, of_samples: bool
+) -> list[tuple[ShownRun, StalenessDistribution]]:
+    """How stale what each run trains is: of single samples, or by step, so that all runs of a figure count the same."""
+    found = [
+        (run, staleness_distribution(one, run.samples if of_samples else ()))
+        for run, one in zip(runs, measured, strict=True)
+    ]
+    return [(run, shares) for run, shares in found if shares is not None]

@@ -16,6 +16,7 @@ from rlreport.comparators.lead import Lead
 from rlreport.comparators.missing_runs import MissingRun, Setting
 from rlreport.comparators.results import ABSENT, KnobDifference, RatioComparison
 from rlreport.comparators.sweep import Dose, Shape, Standing, Sweep, measure_sweep
+from rlreport.findings.fragments import declared_lines, yaml_text
 from rlreport.report.model import Code, Inline, Text
 from rlreport.run import format as fmt
 
@@ -178,8 +179,8 @@ def manifest_fragment(analysis: Analysis, ladder: Ladder) -> str:
             variants.append(run_id)
             lines += _run_lines(analysis, missing, run_id)
         variants.append(rung.run_id)
-    lines += ["reports:", f"  - id: {_yaml(request.report_id)}", f"    kind: {request.kind}"]
-    lines += [f"    baseline: {_yaml(request.baseline)}", f"    variants: [{', '.join(_yaml(v) for v in variants)}]"]
+    lines += ["reports:", f"  - id: {yaml_text(request.report_id)}", f"    kind: {request.kind}"]
+    lines += [f"    baseline: {yaml_text(request.baseline)}", f"    variants: [{', '.join(yaml_text(v) for v in variants)}]"]
     return "\n".join(lines)
 
 
@@ -189,11 +190,10 @@ def _run_lines(analysis: Analysis, missing: MissingRun, run_id: str) -> list[str
     label = f"{like.label}, {'; '.join(moved_words(setting) for setting in missing.settings if setting.follows is None)}"
     return [
         f"  # launch as {json.dumps(like.label, ensure_ascii=False)}, with: {' '.join(overrides)}",
-        f"  {_yaml(run_id)}:",
-        f"    label: {_yaml(label)}",
-        f"    sources: [{_yaml(f'logs/{run_id}/console.log')}]",
-        *([f"    framework: {_yaml(like.framework)}"] if like.framework != "unknown" else []),
-        *([f"    framework_version: {_yaml(like.framework_version)}"] if like.framework_version else []),
+        f"  {yaml_text(run_id)}:",
+        f"    label: {yaml_text(label)}",
+        f"    sources: [{yaml_text(f'logs/{run_id}/console.log')}]",
+        *declared_lines(like, {setting.key: setting.after for setting in missing.settings}),
     ]
 
 
@@ -205,13 +205,6 @@ def _override(setting: Setting) -> str:
     value = setting.after
     text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
     return f"{key}={' '.join(text.split())}"
-
-
-def _yaml(text: str) -> str:
-    """A text as YAML: plain where it is a word, else in double quotes."""
-    plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9._/-]*", text) is not None
-    words = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
-    return text if plain and text.lower() not in words else json.dumps(text, ensure_ascii=False)
 
 
 def lead_words(lead: Lead) -> str:

@@ -32,10 +32,13 @@ def _sentences(run: ShownRun) -> Iterator[str]:
     if timeline.quota is not None:
         yield quota_sentence(timeline.quota)
     lead = timeline.lead
-    if lead is not None and lead.mean_when_asked is not None and lead.least_when_asked is not None:
+    if lead is not None and lead.least_when_asked is not None:
+        yield f"When the Trainer asked for samples, {fmt.number(lead.least_when_asked)} mini-batches were ready at least."
+    if lead is not None and lead.while_waiting:
+        counts = [value for _, value in lead.points]
         yield (
-            f"When the Trainer asks for samples, {fmt.number(lead.mean_when_asked)} mini-batches are ready on average, "
-            f"{fmt.number(lead.least_when_asked)} at least ({lead.source})."
+            f"While the Trainer waited, {fmt.number(min(counts))} to {fmt.number(max(counts))} mini-batches were ready "
+            f"({fmt.plural(len(counts), 'line')} of the replay buffer's poll)."
         )
     balance = timeline.balance
     if balance is not None and balance.max_over_mean is not None:

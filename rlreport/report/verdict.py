@@ -69,6 +69,11 @@ def verdict_tone(analysis: Analysis) -> Tone:
 def _profile_sentence(result: RunResult) -> Text:
     rate = result.throughput.tokens_per_s
     devices = result.run.devices.total
+    if result.traced and not len(result.run.steps):
+        return (
+            Strong("A trace alone"),
+            ": what devices did is shown, and no step is logged, so nothing can be said of speed.",
+        )
     if result.steady_state.n == 0:
         return (
             "Too little data for a claim: ",
@@ -100,6 +105,10 @@ def _pair_sentence(analysis: Analysis, comparison: ComparisonResult) -> Text:
             return (Strong("These two runs cannot be compared"), f": {fmt.join_words(comparison.change.blocking)}.")
         case "insufficient-data":
             fewer = min(headline.n_baseline, headline.n_variant)
+            if not fewer and any(
+                not len(analysis.runs[run_id].run.steps) for run_id in (comparison.baseline_id, comparison.variant_id)
+            ):
+                return (Strong("No claim on speed"), ": at least one arm has no log, and a trace alone says nothing of it.")
             return (Strong("Too little data for a claim"), f": one arm has only {fmt.plural(fewer, 'usable step')}.")
         case "no-steady-state":
             return (Strong("No steady state"), ": at least one run never settles, so no throughput can be claimed for it.")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from rlreport.run.model import Mode
+
 LaneSide = Literal["trainer", "rollout", "hybrid", "unknown"]
 
 Activity = Literal[
@@ -79,6 +81,11 @@ CAUSE_WORDS: Mapping[IdleCause, str] = {
     "startup": "start-up",
     "unknown": "unknown",
 }
+
+
+def cause_words(mode: Mode) -> Mapping[IdleCause, str]:
+    """The causes in words of one mode: one_step_off has no quota, it hands out one batch ahead."""
+    return {**CAUSE_WORDS, "quota": "next batch not handed out yet"} if mode == "one_step_off" else CAUSE_WORDS
 
 
 @dataclass(frozen=True, slots=True)

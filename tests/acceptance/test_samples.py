@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 from pathlib import Path
@@ -49,7 +50,27 @@ def test_the_separate_async_run(tmp_path: Path, samples: Path) -> None:
     assert "trace" in run["idle"]["rollout"]["source"]
     assert report["findings"][0]["id"] == "weight-sync"
     for name in ("report.html", "report.md"):
-        assert "Weight sync is the largest part of a step" in (tmp_path / "out" / "r" / name).read_text("utf-8")
+        text = (tmp_path / "out" / "r" / name).read_text("utf-8")
+        assert "Weight sync is the largest part of a step" in text
+        assert "8 lines of the replay buffer's poll" in html.unescape(text)
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        "summary_event_data/summary_event_dataframe_sample.json",
+        "torch_data/torch_profile",
+        "mstx_data/mstx_profile",
+        "nvtx_data/nvtx_profile",
+    ],
+)
+def test_a_trace_alone_is_shown_and_nothing_is_claimed_of_it(tmp_path: Path, samples: Path, trace: str) -> None:
+    report = built(tmp_path, samples, {"a": f"rl-insight-fixtures/{trace}"}, "kind: profile, baseline: a")
+    run = report["runs"]["a"]
+    assert run["steps"]["count"] == 0
+    assert run["idle"]["owner"] == "unknown"
+    assert run["timeline"]["window"]["trainer"]["devices"] > 0
+    assert report["findings"] == []
 
 
 def test_fsdp_against_megatron(tmp_path: Path, samples: Path) -> None:

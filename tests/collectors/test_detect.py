@@ -105,10 +105,27 @@ def test_the_formats_that_exist() -> None:
 
 
 class Plugin:
+    """A collector as plugins may bring them, without a word on folders."""
+
     format = "plugin"
 
     def sniff(self, path: Path, head: bytes) -> bool:
         return head.startswith(b"PLUGIN")
+
+    def read(self, path: Path, options: SourceOptions) -> SourceTable:
+        return SourceTable(options.display, self.format)
+
+
+class WholeFolders:
+    """A collector of folders `all` and `some`, of which it owns the first."""
+
+    format = "folders"
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        return path.is_dir() and path.name in ("all", "some")
+
+    def owns(self, folder: Path) -> bool:
+        return folder.name == "all"
 
     def read(self, path: Path, options: SourceOptions) -> SourceTable:
         return SourceTable(options.display, self.format)
@@ -152,3 +169,40 @@ def test_a_plugin_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(RlreportError) as caught:
         collectors()
     assert caught.value.diagnostics[0].code == "RR212"
+
+
+@pytest.mark.usefixtures("fresh_registry")
+def test_a_folder_that_a_collector_owns_is_one_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing in it is told, counted or searched; a folder that is only a source among others is."""
+    points = [Point(WholeFolders), Point(Plugin)]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points if group == registry.GROUP else [])
+    for name in ("all", "some"):
+        console(tmp_path / name / "x.log")
+        console(tmp_path / name / "deep" / "y.log")
+        (tmp_path / name / "weights.bin").write_bytes(b"\0\1")
+        (tmp_path / name / "empty").write_bytes(b"")
+    assert found(tmp_path) == [
+        ("all", "folders"),
+        ("some", "folders"),
+        ("some/x.log", "verl-console"),
+        ("some/deep/y.log", "verl-console"),
+    ]
+    result = search(tmp_path)
+    assert [path.relative_to(tmp_path).as_posix() for path in result.unknown] == ["some/weights.bin"]
+    assert [path.relative_to(tmp_path).as_posix() for path in result.empty] == ["some/empty"]
+    assert search(tmp_path, max_depth=1).cut == "folders deeper than 1 levels"
+    assert search(tmp_path / "all", max_files=0).cut is None
+    assert search(tmp_path / "all", max_depth=0).cut is None
+
+
+@pytest.mark.usefixtures("fresh_registry")
+def test_a_folder_that_cannot_be_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: WholeFolders, folder: Path) -> bool:
+        raise PermissionError(13, "no", str(folder))
+
+    monkeypatch.setattr(WholeFolders, "owns", fails)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Point(WholeFolders)])
+    console(tmp_path / "all" / "x.log")
+    result = search(tmp_path)
+    assert [path.name for path in result.unreadable] == ["all"]
+    assert found(tmp_path) == [("all/x.log", "verl-console")]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rlreport.collectors import merge_sources, read_sources, require_steps
 from rlreport.collectors.merge import missing_steps
 from rlreport.run.diagnostics import RlreportError
 from rlreport.run.raw import ConfigValue, RawRun, SourceFacts, SourceTable, StepRow
+from rlreport.run.spans import Gauge, Lane, span_table
 
 Rows = list[tuple[int, dict[str, float]]]
 
@@ -293,6 +295,13 @@ def test_a_run_without_steps() -> None:
     assert (code, message, place) == ("RR211", "no step was logged, nor in b.log", "a.log")
     assert hint
     assert error_of(merge_sources([]))[0] == "RR211"
+
+
+def test_a_trace_alone_is_a_run() -> None:
+    spans = span_table([(Lane("rank_0", "trainer", 0, 1), "update_actor", "update", 0, 10, -1)])
+    require_steps(merge_sources([replace(table("trace.json", []), spans=spans)]))
+    gauge = Gauge("queue.samples", "", [0], [1.0], 0)
+    require_steps(merge_sources([replace(table("metrics.json", []), gauges=(gauge,))]))
 
 
 def test_from_files_to_a_run(tmp_path: Path) -> None:

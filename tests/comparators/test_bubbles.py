@@ -96,9 +96,59 @@ def test_what_may_be_anything_is_untold() -> None:
     spans = table([(rank, "update_actor", 10, 20), (doubtful, "generate", 20, 26), (rank, "update_actor", 30, 40)])
     found = account(replace(run, spans=(spans,)), 10, 40)
     assert found.rollout is None
-    assert found.trainer is not None and found.trainer.untold_s == pytest.approx(2 * 6)
+    # Nor what they do from 26 to 30: the trace shows nothing, and these updates are in no line of the log.
+    assert found.trainer is not None and found.trainer.untold_s == pytest.approx(2 * 10)
     assert found.trainer.idle_fraction is None
-    assert (found.trainer.at_least, found.trainer.at_most) == (pytest.approx(4 / 30), pytest.approx(10 / 30))
+    assert (found.trainer.at_least, found.trainer.at_most) == (pytest.approx(0), pytest.approx(10 / 30))
+
+
+def traced_alone(*more: Any, mode: Any = "unknown") -> Run:
+    """A run without a log: a rank that updates from 0 to 10 and from 16 to 26, a replica that generates meanwhile."""
+    rank, own = lane("rank_0", devices=1), lane("replica_0", devices=1)
+    rows = [
+        (rank, "update_actor", 0, 10),
+        (rank, "update_actor", 16, 26),
+        (own, "generate", 2, 12),
+        (own, "generate", 15, 26),
+    ]
+    return make_run({"time.step_s": []}, mode=mode, trainer=None, rollout=None, spans=(table([*rows, *more]),))
+
+
+def test_a_trace_alone_does_not_tell_what_no_lane_shows() -> None:
+    """From 12 to 15 nothing is seen: weights may be synced, a validation may run, or nothing."""
+    found = account(traced_alone(), 0, 26)
+    assert found.trainer is not None and found.rollout is not None
+    assert dict(found.trainer.idle) == known({"samples": 3})  # 10 to 12 and 15 to 16, when the replica generates: see below
+    assert found.trainer.untold_s == pytest.approx(3)
+    assert dict(found.rollout.idle) == known({"unknown": 2})  # 0 to 2, when the Trainer works
+    assert found.rollout.untold_s == pytest.approx(3)
+    assert bubble_owner(found, separated=True) == "unknown"
+
+
+def test_where_the_trace_shows_what_lies_between_steps_silence_is_idle_time() -> None:
+    sync = (lane("rank_0", devices=1), "weight_sync", 13, 14)
+    found = account(traced_alone(sync), 0, 26)
+    assert found.trainer is not None and found.trainer.untold_s == 0
+    assert found.trainer.idle["weight_sync"] == pytest.approx(1)
+
+
+def test_a_lane_without_a_span_is_not_idle() -> None:
+    """A profile of a replica that shows no device work says nothing of the replica."""
+    run = traced_alone()
+    empty = lane("replica_1", "rollout", devices=1)
+    (spans,) = run.spans
+    run = replace(run, spans=(replace(spans, lanes=(*spans.lanes, empty)),))
+    found = account(run, 0, 26)
+    assert found.rollout is not None
+    assert found.rollout.total_s == pytest.approx(52)
+    assert found.rollout.untold_s == pytest.approx(26 + 3)
+
+
+def test_the_owner_must_be_the_same_whatever_the_unknown_was() -> None:
+    known_side, doubtful = side("trainer", idle={"samples": 20.0}), side("rollout", idle={"quota": 10.0, "unknown": 8.0})
+    assert bubble_owner(DeviceAccount("spans", 0, 1, known_side, doubtful, {}), separated=True) == "unknown"
+    clear = side("rollout", idle={"quota": 10.0, "unknown": 2.0})
+    assert bubble_owner(DeviceAccount("spans", 0, 1, known_side, clear, {}), separated=True) == "trainer"
 
 
 def test_untraced_replicas_leave_bounds() -> None:
@@ -201,3 +251,11 @@ def test_random_runs_are_found_again(seed: int, trace: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("seed", range(6))
 def test_a_log_alone_claims_nothing_that_the_truth_denies(seed: int, tmp_path: Path) -> None:
     assert judge_log(traced_run(random_scenario(seed), tmp_path)) == []
+
+
+def test_a_timer_of_waiting_leaves_no_doubt_of_the_trainer() -> None:
+    """From metrics the Trainer waits 1 % by its timer; 30 % are in no timer, which is not waiting for samples."""
+    trainer = side("trainer", idle={"samples": 1.0}, untold_s=30.0)
+    paused = side("rollout", idle={"quota": 10.0}, untold_s=90.0)
+    assert bubble_owner(DeviceAccount("metrics", 0, 1, trainer, paused, {}), separated=True) == "rollout"
+    assert bubble_owner(DeviceAccount("spans", 0, 1, trainer, paused, {}), separated=True) == "unknown"

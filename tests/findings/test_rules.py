@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from rlreport.findings.rules import MOST_FRAGMENTS, RULE_IDS, find, start_of_nex
 from rlreport.manifest import load_manifest
 from rlreport.manifest.model import Manifest
 from rlreport.pipeline.analyse import analyse_report
+from rlreport.pipeline.load import load_runs
 from rlreport.run.diagnostics import RlreportError
 
 
@@ -97,6 +99,9 @@ CASES = (
 )
 
 
+SAME_FILE = "both arms read the same file, so they are one run and not two"
+
+
 def case_manifest(folder: Path, case: tuple[str, str, tuple[str, ...], str, str], more: str = "") -> str:
     """The text of a manifest of one case study, in a folder that links to the demo's logs."""
     name, kind, runs, changes, _ = case
@@ -146,6 +151,10 @@ def test_a_case_study_leads_to_the_guide_s_action_and_its_fragment_can_be_pasted
     manifest = loaded(tmp_path, case_manifest(tmp_path, case, fragment))
     assert len(manifest.runs) == len(case[2]) + 1
     assert manifest.reports[1].variants == (list(manifest.runs)[-1],)
+    # With the log of the run that it starts from, nothing differs: what the manifest tells of the one is told of the other.
+    shutil.copy(tmp_path / "examples" / case[0] / found[0].run_id / "console.log.gz", log)
+    pasted = load_runs(manifest, manifest.reports[1].run_ids, lambda text: None).runs
+    assert analyse_report(manifest.reports[1], pasted).comparisons[0].change.blocking == (SAME_FILE,)
 
 
 def test_only_the_top_findings_carry_a_fragment() -> None:
@@ -170,10 +179,12 @@ def test_every_action_tells_its_risk_and_what_would_refute_it() -> None:
         assert finding.action.risk and finding.action.refuted_by and finding.evidence
 
 
-def test_every_rule_has_a_section_in_the_documentation() -> None:
-    text = (ROOT / "docs" / "findings.md").read_text("utf-8")
-    sections = dict(re.findall(r"^### `([a-z-]+)`.*?\n(.*?)(?=^##|\Z)", text, re.DOTALL | re.MULTILINE))
-    assert sorted(sections) == sorted(RULE_IDS)
-    for name, section in sections.items():
+def test_every_rule_has_a_page_in_the_documentation() -> None:
+    folder = ROOT / "docs" / "findings"
+    assert sorted(page.stem for page in folder.iterdir()) == sorted(RULE_IDS)
+    index = (ROOT / "docs" / "findings.md").read_text("utf-8")
+    for name in RULE_IDS:
+        page = (folder / f"{name}.md").read_text("utf-8")
         for part in ("Condition.", "Evidence.", "Source.", "Example."):
-            assert f"**{part}**" in section, (name, part)
+            assert f"**{part}**" in page, (name, part)
+        assert f"[`{name}`](findings/{name}.md)" in index

@@ -42,7 +42,7 @@ def test_a_stalled_checkpoint_is_found_outside_of_the_window() -> None:
     step_s[19], checkpoint_s[19] = 5100.0, 5000.0
     found = checkpoint_stall(context_of(steady_run({"time.step_s": step_s, "time.checkpoint_s": checkpoint_s})))
     assert found is not None and found.action is not None
-    assert found.title == "A checkpoint stalled for 1 h 23 min at step 20"
+    assert found.title == "A checkpoint stalled for 1 h 23 min, logged with step 20"
     assert "30.0 s in the middle" in found.body
     assert found.action.gain_bound is None
 

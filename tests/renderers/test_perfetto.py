@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,6 +11,7 @@ import pytest
 from support.made_runs import make_run
 from support.timelines import S, three_steps
 
+from rlreport.collectors.spans.merging import shift
 from rlreport.comparators.results import SteadyState
 from rlreport.comparators.timeline import measure_timeline
 from rlreport.renderers.perfetto import render_perfetto
@@ -46,7 +48,12 @@ def test_lanes_are_threads_and_spans_keep_their_times() -> None:
 def test_with_a_timeline_idle_time_stands_beside_work() -> None:
     run = three_steps()
     events = opened(render_perfetto(run, measure_timeline(run, WINDOW)))
-    assert names(events, "process_name") == {1: "Trainer", 3: "Rollouters", 5: "Idle, by cause"}
+    assert names(events, "process_name") == {
+        1: "Trainer",
+        3: "Rollouters",
+        5: "Idle, by cause",
+        6: "Whole run",
+    }
     idle = [event for event in events if event.get("cat") == "idle"]
     # Both ranks do the same, so they share a row that stands for two devices.
     trainer = [event for event in idle if event["args"]["side"] == "trainer"]
@@ -55,15 +62,63 @@ def test_with_a_timeline_idle_time_stands_beside_work() -> None:
     assert seconds(e for e in idle if e["args"]["cause"] == "quota") == pytest.approx(26)
     assert {event["name"] for event in trainer} >= {"waiting for samples", "weight sync", "validation", "checkpoint"}
     assert "rank_0 and 1 more" in names(events, "thread_name").values()
-    assert [event["ts"] / 1e6 for event in events if event["ph"] == "i"] == [45, 61, 83]
+    # The trace begins at 10 and ends at 90.
+    assert [event["ts"] / 1e6 for event in events if event["ph"] == "i"] == [35, 51, 73]
+    served = [event for event in events if event["ph"] == "X" and event["cat"] == "version"]
+    assert [(event["ts"] / 1e6, event["dur"] / 1e6) for event in served] == [(35, 16), (51, 22), (73, 7)]
+    assert names(events, "thread_name")[6, served[0]["tid"]] == "parameter versions"
 
 
-def test_gauges_are_counters_on_the_same_clock() -> None:
-    gauge = Gauge("queue.samples", "", [20 * S, 12 * S], [7.0, 3.0], zero_unix_ns=0)
+def test_gauges_are_counters_on_the_same_clock_within_the_trace() -> None:
+    times, values = [20, 12, 5, 8, 95], [7.0, 3.0, 1.0, 2.0, 9.0]
+    gauge = Gauge("queue.samples", "", [at * S for at in times], values, zero_unix_ns=0)
     other = replace(gauge, name="elsewhere", zero_unix_ns=None)
     events = opened(render_perfetto(three_steps(gauges=(gauge, other))))
     counters = [(event["name"], event["ts"], event["args"]["value"]) for event in events if event["ph"] == "C"]
-    assert counters == [("queue.samples", 12e6, 3.0), ("queue.samples", 20e6, 7.0)]
+    # It stood at 2 when the trace began; what comes 5 s after its end is no part of it.
+    assert counters == [("queue.samples", 0, 2.0), ("queue.samples", 2e6, 3.0), ("queue.samples", 10e6, 7.0)]
+
+
+def test_perfetto_drops_nothing_since_no_event_lies_before_zero() -> None:
+    run = three_steps(gauges=(Gauge("queue.samples", "", [0, 200 * S], [1.0, 2.0], zero_unix_ns=0),))
+    early = replace(shift(run.spans[0], -50 * S), zero_unix_ns=50 * S)  # spans from -40 to 40 s
+    moved = replace(run, spans=(replace(early, boundaries_ns={1: -45 * S, 2: -10 * S}),))
+    for made in (render_perfetto(moved), render_perfetto(moved, measure_timeline(moved, WINDOW))):
+        events = [event for event in opened(made) if event["ph"] != "M"]
+        assert min(event["ts"] for event in events) == 0
+        assert max(event["ts"] + event.get("dur", 0) for event in events) == 80e6
+    assert [event["name"] for event in events if event["ph"] == "i"] == ["parameter version 2"]
+
+
+def test_lanes_keep_their_order_in_perfetto() -> None:
+    """It shows a thread first whose number is that of its process, then the others by number."""
+    run = three_steps(gauges=(Gauge("queue.samples", "", [20 * S], [7.0], zero_unix_ns=0),))
+    events = opened(render_perfetto(run, measure_timeline(run, WINDOW)))
+    assert {event["tid"] for event in events}.isdisjoint({event["pid"] for event in events})
+    order = {event["pid"]: event["args"]["sort_index"] for event in events if event["name"] == "process_sort_index"}
+    called = names(events, "process_name")
+    assert [called[pid] for pid in sorted(order, key=lambda pid: order[pid])] == [
+        "Trainer",
+        "Rollouters",
+        "Idle, by cause",
+        "Whole run",
+    ]
+    threads = {key: name for key, name in names(events, "thread_name").items() if key[0] in (1, 3)}
+    assert [threads[key] for key in sorted(threads)] == ["rank_0", "rank_1", "replica_0", "replica_1"]
+
+
+def test_traces_without_a_common_clock_have_rows_of_their_own() -> None:
+    """Spans of one thread must not overlap: Perfetto drops those that do."""
+    table = replace(three_steps().spans[0], zero_unix_ns=None)
+    events = opened(render_perfetto(three_steps(spans=(table, shift(table, 3 * S)))))
+    threads = names(events, "thread_name")
+    assert sorted(threads.values()) == sorted(
+        name + more for name in ("rank_0", "rank_1", "replica_0", "replica_1") for more in ("", ", trace 2")
+    )
+    for key in threads:
+        mine = sorted((e["ts"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X" and (e["pid"], e["tid"]) == key)
+        assert mine[0][0] in (0, 20e6)  # generation begins with the trace, the Trainer's work 20 s later
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(mine))
 
 
 def test_the_same_run_gives_the_same_bytes() -> None:

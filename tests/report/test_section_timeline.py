@@ -182,3 +182,12 @@ def test_the_data_hold_idle_time_by_cause() -> None:
     assert block["idle_device_s_per_1000_prompts"]["trainer"]["samples"] == pytest.approx(1600)
     assert json.loads(render_json(block)) is not None
     assert timeline_data(None) is None
+
+
+def test_what_is_polled_only_while_the_trainer_waits_is_told_and_not_drawn() -> None:
+    """0 and 9 finished samples of mini-batches of 10: a curve through them would be taken for the lead."""
+    at_ns = [12_000_000_000, 28_000_000_000]
+    run = three_steps(gauges=(Gauge("replay.finished", "", at_ns, [0.0, 9.0], 0),))
+    assert lead_figure([shown(run)]) is None
+    told = texts(section(run))
+    assert "While the Trainer waited, 0 to 0.900 mini-batches were ready (2 lines of the replay buffer's poll)." in told

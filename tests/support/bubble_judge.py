@@ -92,7 +92,7 @@ def judge_log(traced: TracedRun) -> list[str]:
     start_s, end_s = records[max(first, 0)].begin_s, max(records[last].end_s, records[last].logged_s)
     _, idle, total = traced.truth("trainer", start_s, end_s)
     truth, side = sum(idle.values()) / total, timeline.window.trainer
-    problems = ["the Rollouters have an account"] if timeline.window.rollout is not None else []
+    problems = _judge_rollout(traced, timeline.window.rollout, start_s, end_s)
     if side is None or side.at_least is None or side.at_most is None:
         return [*problems, "the Trainer has no account"]
     if not side.at_least - POINT <= truth <= side.at_most + POINT:
@@ -100,3 +100,16 @@ def judge_log(traced: TracedRun) -> list[str]:
     if side.idle_fraction is not None and abs(side.idle_fraction - truth) > POINT:
         problems.append(f"trainer: idle {side.idle_fraction:.4f}, truth {truth:.4f}")
     return problems
+
+
+def _judge_rollout(traced: TracedRun, side: SideAccount | None, start_s: float, end_s: float) -> list[str]:
+    """A log tells of the Rollouters at most a lower bound, which must be one."""
+    if side is None:
+        return []
+    if side.idle_fraction is not None:
+        return ["the Rollouters' idle share is told as a number"]
+    _, idle, total = traced.truth("rollout", start_s, end_s)
+    truth = sum(idle.values()) / total
+    if side.at_least is None or side.at_least > truth + POINT:
+        return [f"rollout: idle {truth:.4f} is less than {side.at_least}"]
+    return []

@@ -3,6 +3,7 @@
 Source: Trace Event Format (Chrome, Perfetto); torch/kineto, Ray's `timeline`, AReaL areal/utils/perf_tracer.py write it.
 Complete events (`ph` "X") and pairs ("B", "E") become spans; "M" events name processes and threads. Times are
 microseconds.
+Asynchronous pairs and counters are read by `chrome_async` and `chrome_counters`.
 """
 
 from __future__ import annotations
@@ -10,20 +11,26 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from rlreport.collectors.spans.chrome_async import BEGINS, ENDS, AsyncSpans, Begun
+from rlreport.collectors.spans.chrome_counters import Counters
 from rlreport.collectors.spans.columns import SpanColumns, clean_name, version_of
 from rlreport.collectors.spans.lanes import device_lane, named_lane, rank_in
 from rlreport.collectors.spans.times import MICROSECOND, MISSING, digits_ns, micros_to_ns, to_ns
-from rlreport.run.spans import Lane
+from rlreport.run.spans import Gauge, Lane
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 Scalar: TypeAlias = int | float | str | bool | None
+#: Every kind of event but counters, whose arguments are read in another way.
+Kind: TypeAlias = Literal[
+    "B", "E", "X", "M", "i", "I", "b", "e", "n", "S", "F", "T", "p", "s", "t", "f", "P", "N", "O", "D", "V", "v", "R", "c"
+]  # fmt: skip
 
 #: Numbers with so many digits before the point lose nanoseconds as doubles: they are read as text.
 _LONG_NUMBER = re.compile(rb'"(?:ts|dur)"\s*:\s*\d{14}')
@@ -49,10 +56,17 @@ class Arguments(msgspec.Struct, gc=False):
     devices: Scalar = None
 
 
+class Id2(msgspec.Struct, gc=False):
+    """An id of one process, or of all."""
+
+    local: Scalar = None
+    shared: Scalar = msgspec.field(default=None, name="global")
+
+
 class Event(msgspec.Struct, gc=False):
     """An event whose numbers are doubles or text."""
 
-    ph: str | None = None
+    ph: Kind | None = None
     name: Scalar = None
     cat: Scalar = None
     ts: Scalar = None
@@ -60,12 +74,19 @@ class Event(msgspec.Struct, gc=False):
     pid: Scalar = None
     tid: Scalar = None
     args: Arguments | None = None
+    id: Scalar = None
+    id2: Id2 | None = None
+    scope: Scalar = None
 
 
 class BareEvent(Event, gc=False):
-    """An event whose `args` are something else."""
+    """An event of any kind whose `args` or ids are something else."""
 
+    ph: str | None = None  # type: ignore[assignment]  # wider
     args: None = msgspec.field(default=None, name="args (not read)")
+    id: None = msgspec.field(default=None, name="id (not read)")
+    id2: None = msgspec.field(default=None, name="id2 (not read)")
+    scope: None = msgspec.field(default=None, name="scope (not read)")
 
 
 class ExactEvent(Event, gc=False):
@@ -78,12 +99,29 @@ class ExactEvent(Event, gc=False):
 class BareExactEvent(ExactEvent, gc=False):
     """Both."""
 
+    ph: str | None = None  # type: ignore[assignment]
     args: None = msgspec.field(default=None, name="args (not read)")
+    id: None = msgspec.field(default=None, name="id (not read)")
+    id2: None = msgspec.field(default=None, name="id2 (not read)")
+    scope: None = msgspec.field(default=None, name="scope (not read)")
 
 
-def event_types(head: bytes) -> tuple[type[Event], ...]:
-    """The structures to decode a trace with that begins like this."""
-    return (ExactEvent, BareExactEvent) if _LONG_NUMBER.search(head) else (Event, BareEvent)
+class CounterEvent(msgspec.Struct, gc=False):
+    """A counter with its series."""
+
+    ph: Literal["C"]
+    name: Scalar = None
+    ts: msgspec.Raw = msgspec.Raw(b"null")
+    pid: Scalar = None
+    id: Scalar = None
+    args: dict[str, Scalar] | None = None
+
+
+def event_types(head: bytes) -> tuple[type[Event | CounterEvent], ...]:
+    """The structures to decode a trace with that begins like this, in the order in which they are tried."""
+    if _LONG_NUMBER.search(head):
+        return (ExactEvent, CounterEvent, BareExactEvent)
+    return (Event, CounterEvent, BareEvent)
 
 
 @dataclass(slots=True)
@@ -96,7 +134,7 @@ class Track:
     role: str = ""
     devices: int | None = None
     task: str = ""
-    open: list[tuple[object, int | None, object]] = field(default_factory=list)
+    open: list[Begun] = field(default_factory=list)
 
 
 class _Tracks(dict[tuple[Scalar, Scalar], int]):
@@ -116,11 +154,12 @@ class _Tracks(dict[tuple[Scalar, Scalar], int]):
 
 @dataclass(slots=True)
 class ChromeEvents:
-    """Gathers the spans of one trace. `unpaired` counts ends without a beginning and, after `close`, beginnings without an
-    end; `seen` counts events by the letter of their kind.
+    """Gathers the spans and counters of one trace. `unpaired` counts ends without a beginning and, after `close`, beginnings
+    without an end; `seen` counts events by the letter of their kind.
     """
 
     columns: SpanColumns = field(default_factory=SpanColumns)
+    counters: Counters = field(default_factory=Counters)
     markers: dict[tuple[object, int], int] = field(default_factory=dict)
     boundaries_ns: dict[int, int] = field(default_factory=dict)
     unpaired: int = 0
@@ -128,31 +167,51 @@ class ChromeEvents:
     _tracks: _Tracks = field(default_factory=_Tracks)
     _processes: dict[Scalar, str] = field(default_factory=dict)
     _threads: dict[tuple[Scalar, Scalar], str] = field(default_factory=dict)
+    concurrent: AsyncSpans = field(init=False)
 
-    def feed(self, events: Sequence[Event]) -> None:
+    def __post_init__(self) -> None:
+        self.concurrent = AsyncSpans(self.columns)
+
+    def feed(self, events: Sequence[Event | CounterEvent]) -> None:
         """Take a batch of events in file order."""
         complete: list[Event] = []
         for event in events:
-            kind = event.ph
-            if kind == "X":
+            if event.ph == "X":
                 complete.append(event)
+                continue
+            kind = event.ph
+            if isinstance(event, CounterEvent):
+                self.counters.add(event.pid, event.id, event.name, to_ns(bytes(event.ts), MICROSECOND), event.args)
             elif kind in ("B", "E"):
                 self._pair(event)
+            elif kind in BEGINS or kind in ENDS:
+                self._pair_async(event)
             elif kind == "M":
                 self._describe(event)
-            if kind != "X" and kind is not None:
+            elif kind == "C":
+                self.counters.add(event.pid, None, event.name, None, None)
+            if kind is not None:
                 self.seen[kind[:1]] = self.seen.get(kind[:1], 0) + 1
         if complete:
             self.seen["X"] = self.seen.get("X", 0) + len(complete)
             self._complete(complete)
 
     def close(self) -> None:
-        """The end of the trace: spans that are still open are counted."""
-        self.unpaired += sum(len(track.open) for track in self._tracks.items_by_code)
+        """The end of the trace: spans that are still open are counted, and asynchronous ones are added to the columns."""
+        self.concurrent.close(len(self._tracks.items_by_code))
+        self.unpaired += self.concurrent.pairs.unpaired + sum(len(track.open) for track in self._tracks.items_by_code)
 
     def lanes(self) -> list[Lane]:
-        """The lane of each track, by code."""
-        return [self._lane(track) for track in self._tracks.items_by_code]
+        """The lane of each track of the columns, by code."""
+        lanes = [self._lane(track) for track in self._tracks.items_by_code]
+        return lanes + self.concurrent.lanes(lanes)
+
+    def gauges(self, zero_unix_ns: int | None) -> list[Gauge]:
+        """The known counters, and how many asynchronous spans are open where these run side by side."""
+        return [
+            *self.counters.gauges(self._processes, zero_unix_ns),
+            *self.concurrent.gauges(self.lanes(), zero_unix_ns),
+        ]
 
     def _complete(self, events: list[Event]) -> None:
         import numpy as np
@@ -170,7 +229,9 @@ class ChromeEvents:
         versions = [-1] * len(events)
         for index, event in enumerate(events):
             if event.args is not None:
-                versions[index] = self._learn(event, codes[index], int(start[index]), int(end[index]))
+                versions[index], step = self._learn(event, event.args, codes[index], int(start[index]))
+                if step >= 0:
+                    add_marker(self.markers, event.name, step, int(end[index]))
             elif event.cat is not None:
                 self._learn_task(event, codes[index])
         self.columns.extend(codes, [names[event.name] for event in events], start, np.asarray(end), versions)
@@ -195,10 +256,8 @@ class ChromeEvents:
         good: NDArray[np.bool_] = ~(untimed | negative | empty)
         return good
 
-    def _learn(self, event: Event, code: int, start_ns: int, end_ns: int) -> int:
-        """Read the arguments of a span: whose it is, its step for a marker, and its parameter version, which is returned."""
-        args = event.args
-        assert args is not None
+    def _learn(self, event: Event, args: Arguments, code: int, start_ns: int) -> tuple[int, int]:
+        """Read the arguments of a span: whose it is, and its parameter version and step, which are returned (-1: none)."""
         track = self._tracks.items_by_code[code]
         if args.rank is not None and track.rank is None:
             rank = version_of(args.rank)
@@ -210,14 +269,14 @@ class ChromeEvents:
             track.devices = devices if devices > 0 else None
         if event.cat is not None:
             self._learn_task(event, code)
-        step = args.global_step if args.global_step is not None else args.step
-        if step is not None and (number := version_of(step)) >= 0:
-            add_marker(self.markers, event.name, number, end_ns)
+        step = version_of(args.global_step if args.global_step is not None else args.step)
         for told in (args.version, args.param_version, args.policy_version):
             if told is not None and (version := version_of(told)) >= 0:
-                self.boundaries_ns[version] = min(start_ns, self.boundaries_ns.get(version, start_ns))
-                return version
-        return -1
+                begins = self.boundaries_ns.get(version)
+                if (begins is None and len(self.boundaries_ns) < _MAX_MARKERS) or (begins is not None and start_ns < begins):
+                    self.boundaries_ns[version] = start_ns
+                return version, step
+        return -1, step
 
     def _learn_task(self, event: Event, code: int) -> None:
         """Ray names the class of an actor in the category of its tasks."""
@@ -225,26 +284,40 @@ class ChromeEvents:
         if not track.task and isinstance(event.cat, str) and event.cat.startswith(_TASK):
             track.task = clean_name(event.cat.removeprefix(_TASK).split(".")[0])
 
+    def _begun(self, event: Event, code: int) -> Begun:
+        at = _time_ns(event)
+        version, step = (-1, -1) if event.args is None or at is None else self._learn(event, event.args, code, at)
+        return Begun(clean_name(event.name), at, code, version, step)
+
     def _pair(self, event: Event) -> None:
         code = self._tracks[event.pid, event.tid]
         track = self._tracks.items_by_code[code]
-        time = event.ts if not isinstance(event, ExactEvent) else bytes(event.ts)
-        at = to_ns(time, MICROSECOND)
         if event.ph == "B":
             if len(track.open) >= _MAX_OPEN:
                 self.unpaired += 1
                 return
-            track.open.append((event.name, at, event.args))
+            track.open.append(self._begun(event, code))
             return
         if not track.open:
             self.unpaired += 1
             return
-        name, begin, args = track.open.pop()
-        duration = None if at is None or begin is None else at - begin
-        version = -1
-        if isinstance(args, Arguments) and begin is not None and at is not None:
-            version = self._learn(Event(name=name, args=args, cat=event.cat), code, begin, at)  # type: ignore[arg-type]
-        self.columns.add(code, name, begin, duration, version)
+        begun, at = track.open.pop(), _time_ns(event)
+        duration = None if at is None or begun.at_ns is None else at - begun.at_ns
+        self.columns.add(code, begun.name, begun.at_ns, duration, begun.version)
+        self._mark(begun, at)
+
+    def _pair_async(self, event: Event) -> None:
+        if event.ph in BEGINS:
+            self.concurrent.begin(event, self._begun(event, self._tracks[event.pid, event.tid]))
+            return
+        at = _time_ns(event)
+        begun = self.concurrent.end(event, at)
+        if begun is not None:
+            self._mark(begun, at)
+
+    def _mark(self, begun: Begun, end_ns: int | None) -> None:
+        if begun.step >= 0 and end_ns is not None:
+            add_marker(self.markers, begun.name, begun.step, end_ns)
 
     def _describe(self, event: Event) -> None:
         if event.args is None or event.args.name is None:
@@ -270,6 +343,10 @@ class ChromeEvents:
             return device_lane("", rank, process.rpartition("]")[2].strip())
         name = thread if not process or thread.startswith(process) else f"{process}/{thread}"
         return named_lane(name, track.devices)
+
+
+def _time_ns(event: Event) -> int | None:
+    return to_ns(bytes(event.ts) if isinstance(event, ExactEvent) else event.ts, MICROSECOND)
 
 
 def add_marker(markers: dict[tuple[object, int], int], name: object, step: int, at_ns: int) -> None:

@@ -29,6 +29,8 @@ from rlreport.collectors.text import plural
 from rlreport.run.diagnostics import Notice
 from rlreport.run.raw import SourceTable
 
+#: How the folders of profiles end, and where in them the analysed profile is.
+PROFILE_SUFFIX = "_ascend_pt"
 OUTPUT_FOLDER = "ASCEND_PROFILER_OUTPUT"
 TRACE_NAME = "trace_view.json"
 OVERLAP_ANALYSIS = "Overlap Analysis"
@@ -67,18 +69,19 @@ class _Process:
 
 
 class MstxCollector:
-    """Reads the profile of one Ascend device: its output folder, or `trace_view.json` itself."""
+    """Reads the profile of one Ascend device: its folder, the output in it, or `trace_view.json` itself."""
 
     format = "mstx"
 
     def sniff(self, path: Path, head: bytes) -> bool:
-        """Whether the folder is the profiler's output and holds a timeline, or the file lies in such a folder.
-
-        Every file of the folder belongs to the profile; read by itself is only its timeline.
-        """
+        """Whether the folder is a profile, or its output with a timeline, or the file is that timeline."""
         if path.is_dir():
-            return path.name == OUTPUT_FOLDER and (path / TRACE_NAME).is_file()
-        return path.absolute().parent.name == OUTPUT_FOLDER and (not head or path.name == TRACE_NAME)
+            return _timeline(path) is not None or path.name.endswith(PROFILE_SUFFIX)
+        return path.absolute().parent.name == OUTPUT_FOLDER and path.name == TRACE_NAME
+
+    def owns(self, folder: Path) -> bool:
+        """Whatever a profile's folder holds belongs to it: tables, raw data and the profiler's own logs."""
+        return True
 
     def read(self, path: Path, options: SourceOptions) -> SourceTable:
         """Read the profile in a stream.
@@ -87,7 +90,10 @@ class MstxCollector:
             RlreportError: RR203 or RR254 when there is no JSON, RR255 when the device's activity was not analysed, RR253
                 when no event has usable times.
         """
-        file = path / TRACE_NAME if path.is_dir() else path
+        file = _timeline(path) if path.is_dir() else path
+        if file is None:
+            hint = f"it has no {OUTPUT_FOLDER}/{TRACE_NAME}: was the profile analysed, and its timeline exported as text?"
+            raise unreadable("RR255", "the profile has no timeline", options.display, hint)
         profile = file.absolute().parent.parent
         reader = ChunkReader(file)
         stream: JsonStream[DeviceEvent] = JsonStream(reader, (DeviceEvent, _BareEvent), ("traceEvents",))
@@ -121,6 +127,13 @@ class MstxCollector:
         if spans is None:
             raise no_spans(options.display, "", notices)
         return span_source(reader, self.format, options, spans, notices)
+
+
+def _timeline(folder: Path) -> Path | None:
+    """The timeline of a profile's folder or of the output in it; None for other folders and where there is none."""
+    output = folder if folder.name == OUTPUT_FOLDER else folder / OUTPUT_FOLDER
+    known = folder.name == OUTPUT_FOLDER or folder.name.endswith(PROFILE_SUFFIX)
+    return output / TRACE_NAME if known and (output / TRACE_NAME).is_file() else None
 
 
 def _count(processes: dict[Scalar, _Process], event: DeviceEvent) -> None:

@@ -11,11 +11,8 @@ where they begin and end.
 
 from __future__ import annotations
 
-import math
 import re
-from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -25,12 +22,12 @@ from rlreport.collectors.files import ChunkReader, iter_lines, new_table, read_h
 from rlreport.collectors.spans.chrome_events import Scalar
 from rlreport.collectors.spans.columns import clean_name
 from rlreport.collectors.spans.reading import stream_notices
+from rlreport.collectors.spans.samples import MAX_SERIES, Samples, is_wanted
 from rlreport.collectors.spans.stream import JsonStream
-from rlreport.collectors.spans.times import LIMIT_NS, MILLISECOND, SECOND, to_ns
+from rlreport.collectors.spans.times import MILLISECOND, SECOND, to_ns
 from rlreport.collectors.text import plural
 from rlreport.run.diagnostics import Notice
 from rlreport.run.raw import SourceTable
-from rlreport.run.spans import Gauge
 
 NAME = "__name__"
 
@@ -41,13 +38,8 @@ _LABEL = re.compile(rb'([a-zA-Z_][\w.]*)="((?:[^"\\]|\\.)*)"')
 #: Labels and samples within a broken series.
 _LABELS = re.compile(rb'"metric"\s*:\s*(\{[^{}]{0,10000}\})')
 _SAMPLE = re.compile(rb'\[\s*(\d{1,12}(?:\.\d{0,9})?)\s*,\s*"([^"\\\n]{1,40})"\s*\]')
-_WANTED = re.compile(r"(?:vllm|sglang):|rl_insight_monitor_|tq_")
-#: Histograms and counters: their running totals say nothing of a moment.
-_TOTALS = re.compile(r"_(?:bucket|sum|count|total|created|info)$")
 #: Labels that tell apart where a quantity was counted, from the most telling one on.
 _LANE_LABELS = ("replica", "replica_rank", "lane", "engine", "instance", "rank", "worker", "host")
-_MAX_SERIES = 20_000
-_MAX_SAMPLES = 2_000_000
 _MAX_SERIES_BYTES = 64 << 20
 
 
@@ -72,63 +64,6 @@ class _Answer(msgspec.Struct, gc=False):
     value: tuple[msgspec.Raw, Scalar] | None = None
 
 
-@dataclass(slots=True)
-class _Samples:
-    """Samples by series. Counted is what is left out: `unusable` samples that are not finite or have no time, `more` those
-    of too many series, `thinned` every second one where there are too many, `unwanted` those of other quantities.
-    """
-
-    series: dict[tuple[str, str], tuple[array[int], array[float]]] = field(default_factory=dict)
-    unusable: int = 0
-    more: int = 0
-    thinned: int = 0
-    unwanted: int = 0
-    total: int = 0
-
-    def add(self, key: tuple[str, str], at_ns: int | None, text: Scalar) -> None:
-        """Take one sample of a series (name, lane)."""
-        try:
-            value = math.nan if text is None or isinstance(text, bool) else float(text)
-        except (ValueError, OverflowError):
-            value = math.nan
-        if at_ns is None or abs(at_ns) > LIMIT_NS or not math.isfinite(value):
-            self.unusable += 1
-            return
-        if key not in self.series and len(self.series) >= _MAX_SERIES:
-            self.more += 1
-            return
-        times, values = self.series.setdefault(key, (array("q"), array("d")))
-        if len(values) > 1 and values[-2] == values[-1] == value and at_ns > times[-1]:
-            times[-1] = at_ns
-            return
-        times.append(at_ns)
-        values.append(value)
-        self.total += 1
-        if self.total > _MAX_SAMPLES:
-            self._thin()
-
-    def _thin(self) -> None:
-        """Leave every second sample of every series out."""
-        before = self.total
-        self.series = {key: (times[::2], values[::2]) for key, (times, values) in self.series.items()}
-        self.total = sum(len(times) for times, _ in self.series.values())
-        self.thinned += before - self.total
-
-    def gauges(self) -> list[Gauge]:
-        """The series in order of name and lane, each in order of time, without repetitions."""
-        import numpy as np
-
-        gauges: list[Gauge] = []
-        for (name, lane), (times, values) in sorted(self.series.items()):
-            at, number = np.array(times, np.int64), np.array(values, np.float64)
-            order = np.argsort(at, kind="stable")
-            at, number = at[order], number[order]
-            keep = np.ones(len(at), bool)
-            keep[1:-1] = (number[1:-1] != number[:-2]) | (number[1:-1] != number[2:])
-            gauges.append(Gauge(name, lane, at[keep].tolist(), number[keep].tolist(), zero_unix_ns=0))
-        return gauges
-
-
 class PrometheusCollector:
     """Reads samples of Prometheus."""
 
@@ -145,25 +80,26 @@ class PrometheusCollector:
             RlreportError: RR203 when the file is empty, RR256 when no sample is of a known kind.
         """
         reader = ChunkReader(path)
-        samples = _Samples()
+        samples: Samples[tuple[str, str]] = Samples()
+        unwanted = 0
         if _DUMP.match(read_head(path)):
-            notices = _read_dump(reader, samples, options.display)
+            unwanted, notices = _read_dump(reader, samples, options.display)
         else:
             notices = _read_answers(reader, samples, options.display)
         if reader.empty:
             raise unreadable("RR203", "the file is empty", options.display)
-        notices += _left_out(samples, options.display)
+        notices += _left_out(samples, unwanted, options.display)
         if not samples.series:
             told = "; ".join(notice.message for notice in notices)
             hint = told or "was the range empty, or the name of the quantity wrong?"
             raise unreadable("RR256", "the source holds no sample of a quantity over time", options.display, hint)
         table = new_table(reader, self.format, options)
-        table.gauges += samples.gauges()
+        table.gauges += [samples.gauge(key, *key, zero_unix_ns=0) for key in sorted(samples.series)]
         table.notices += notices
         return table
 
 
-def _read_answers(reader: ChunkReader, samples: _Samples, where: str) -> list[Notice]:
+def _read_answers(reader: ChunkReader, samples: Samples[tuple[str, str]], where: str) -> list[Notice]:
     stream: JsonStream[Series | _Answer] = JsonStream(
         reader,
         (Series,),
@@ -196,8 +132,10 @@ def salvage_series(text: bytes) -> Series | None:
     return Series(metric, values) if values else None
 
 
-def _read_dump(reader: ChunkReader, samples: _Samples, where: str) -> list[Notice]:
+def _read_dump(reader: ChunkReader, samples: Samples[tuple[str, str]], where: str) -> tuple[int, list[Notice]]:
+    """Read a dump; returns how many samples are of quantities that are not kept, and notices."""
     foreign: list[int] = []
+    unwanted = 0
     keys: dict[bytes, tuple[str, str] | None] = {}
     for number, line, _ in iter_lines(reader, limit=1 << 20):
         match = _DUMP_LINE.fullmatch(line)
@@ -210,16 +148,17 @@ def _read_dump(reader: ChunkReader, samples: _Samples, where: str) -> list[Notic
             key = keys[text]
         else:
             labels = {label.decode("utf-8", "replace"): _unescape(told) for label, told in _LABEL.findall(text)}
-            key = series_key(labels) if _WANTED.match(labels.get(NAME, "")) and not _TOTALS.search(labels[NAME]) else None
-            if len(keys) < 2 * _MAX_SERIES:
+            key = series_key(labels) if is_wanted(labels.get(NAME, "")) else None
+            if len(keys) < 2 * MAX_SERIES:
                 keys[text] = key
         if key is None:
-            samples.unwanted += 1
+            unwanted += 1
         else:
             samples.add(key, int(at) * MILLISECOND, value.decode("ascii", "replace"))
     if not foreign:
-        return []
-    return [Notice("RR231", f"{plural(len(foreign), 'line')} not of the format and left out", f"{where}:{foreign[0]}")]
+        return unwanted, []
+    message = f"{plural(len(foreign), 'line')} not of the format and left out"
+    return unwanted, [Notice("RR231", message, f"{where}:{foreign[0]}")]
 
 
 def _unescape(text: bytes) -> str:
@@ -236,13 +175,9 @@ def series_key(labels: Mapping[str, str]) -> tuple[str, str]:
     return name, f"{label.removesuffix('_rank')}_{value}" if value.isdecimal() else value
 
 
-def _left_out(samples: _Samples, where: str) -> list[Notice]:
-    reasons = (
-        (samples.unusable, "not finite or without a time"),
-        (samples.unwanted, "of other quantities, or of counters and histograms"),
-        (samples.more, f"of more than {_MAX_SERIES:,} series"),
-        (samples.thinned, "to bound memory, every second one of a series"),
-    )
+def _left_out(samples: Samples[tuple[str, str]], unwanted: int, where: str) -> list[Notice]:
+    unusable, *others = samples.left_out()
+    reasons = (unusable, (unwanted, "of other quantities, or of counters and histograms"), *others)
     parts = [f"{count:,} {what}" for count, what in reasons if count]
     if not parts:
         return []

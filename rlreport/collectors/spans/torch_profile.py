@@ -32,6 +32,8 @@ from rlreport.run.raw import SourceTable
 
 #: Names of profiles: verl's, and those of `torch.profiler.tensorboard_trace_handler`, which vLLM and SGLang use.
 _NAME = re.compile(r"(?:prof[_-].*|.*\.pt\.trace)\.json(?:\.gz)?", re.IGNORECASE)
+#: What profilers write beside profiles: vLLM's table of operators, snapshots and plots of memory.
+_BESIDE = re.compile(r"profiler_out_\d+\.txt|.*memory.*\.(?:pickle|pkl|html|json(?:\.gz)?)", re.IGNORECASE)
 #: vLLM's front end profiles itself beside its workers; it has no device.
 _NO_DEVICE = "async_llm"
 _MARK = re.compile(rb'"(?:distributedInfo|deviceProperties|schemaVersion)"\s*:')
@@ -71,6 +73,12 @@ class TorchProfileCollector:
         if not head:
             return _NAME.fullmatch(path.name) is not None if not path.is_dir() else bool(_profiles(path))
         return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and _MARK.search(head) is not None
+
+    def owns(self, folder: Path) -> bool:
+        """Whether the folder holds profiles and what profilers write beside them, and nothing else."""
+        return all(
+            file.is_file() and (_NAME.fullmatch(file.name) or _BESIDE.fullmatch(file.name)) for file in folder.iterdir()
+        )
 
     def read(self, path: Path, options: SourceOptions) -> SourceTable:
         """Read the profiles of a role, each in a stream.

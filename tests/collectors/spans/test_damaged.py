@@ -34,6 +34,24 @@ from rlreport.run.raw import SourceTable
 
 _EVENTS = [named("thread", "rank_0"), *(event(f"update_{n % 3}", 100 * n, 90 + n, rank=n % 2, step=n) for n in range(20))]
 _PAIRS = [one for n in range(10) for one in pair("gen", 100 * n, 100 * n + 50)]
+_REQUESTS = [
+    {
+        "ph": ph,
+        "cat": "c",
+        "name": "generate",
+        "id": n,
+        "pid": 1,
+        "tid": n % 2,
+        "ts": 100 * n + after,
+        "args": {"version": n},
+    }
+    for n in range(20)
+    for ph, after in (("b", 0), ("e", 250))
+]
+_COUNTS = [
+    {"ph": "C", "name": "vllm:num_requests_running", "pid": n % 3, "ts": 10 * n, "args": {"value": n % 4, "x": 1}}
+    for n in range(20)
+]
 _ASCEND = [overlap_analysis(), *(event("Free", f"{UNIX_S}{n:06d}.125", 5.5, 7) for n in range(20))]
 _SPANS = [otlp_span("train", str(UNIX_NS + n), str(UNIX_NS + n + 9), state_lane_id=f"rank_{n % 3}") for n in range(20)]
 _SAMPLES = [(UNIX_S + n, str(n % 4)) for n in range(20)]
@@ -44,6 +62,8 @@ GOOD: dict[str, str] = {
     "array.json": json.dumps([*_EVENTS, *_PAIRS], indent=1),
     "object.json": json.dumps({"traceEvents": _EVENTS, "displayTimeUnit": "ms"}),
     "lines.jsonl": json_lines(_EVENTS),
+    "requests.json": json.dumps([*_REQUESTS, *_COUNTS], indent=1),
+    "counts.jsonl": json_lines(_COUNTS),
     "actor_update/prof_rank-0.json": json.dumps(profile(_EVENTS[1:]), indent=2),
     "r/x_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json": json.dumps(_ASCEND, indent=1),
     "worker_process_1.1.jsonl": nvtx([(f"update_{n}", 10 * n, 10 * n + 9) for n in range(20)]),

@@ -34,10 +34,9 @@ def read(path: Path) -> SourceTable:
     return found.read(path, SourceOptions("profile"))
 
 
-@pytest.mark.parametrize("direct", [False, True])
-def test_a_profile_is_one_span_of_its_overlap_analysis(tmp_path: Path, direct: bool) -> None:
-    folder = ascend_profile(tmp_path, "actor_update", 3, EVENTS)
-    table = read(folder / "trace_view.json" if direct else folder)
+@pytest.mark.parametrize("part", ["", "ASCEND_PROFILER_OUTPUT", "ASCEND_PROFILER_OUTPUT/trace_view.json"])
+def test_a_profile_is_one_span_of_its_overlap_analysis(tmp_path: Path, part: str) -> None:
+    table = read(ascend_profile(tmp_path, "actor_update", 3, EVENTS).parent / part)
     assert rows(table.spans) == [("rank_3", "actor_update", 0, 350_376)]
     assert table.spans is not None
     assert table.spans.zero_unix_ns == UNIX_NS + 50_125
@@ -94,13 +93,30 @@ def test_what_cannot_be_reduced_is_refused_with_the_reason(tmp_path: Path) -> No
     assert "error[RR254]" in refusal(empty)
 
 
-def test_a_folder_is_one_source_a_device_with_everything_in_its_output(tmp_path: Path) -> None:
-    for rank in (0, 1):
-        folder = ascend_profile(tmp_path, "actor_update", rank, EVENTS)
-        write(folder / "operator_memory.csv", "Name,Size(KB)\naten::add,1\n")
+def test_a_profile_that_was_not_analysed_is_refused_as_one(tmp_path: Path) -> None:
+    folder = tmp_path / "actor_update" / "host_ascend_pt"
+    write(folder / "PROF_1" / "host" / "data.bin", b"\0\1")
+    assert "error[RR255]: the profile has no timeline" in refusal(folder)
     found = search(tmp_path)
-    assert [(path.parent.name, owner.format) for path, owner in found.sources] == [
+    assert [(path.name, owner.format) for path, owner in found.sources] == [("host_ascend_pt", "mstx")]
+    assert found.unknown == []
+
+
+def test_a_folder_is_one_source_a_device_with_everything_in_it(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        folder = ascend_profile(tmp_path, "actor_update", rank, EVENTS, told_role="actor_update")
+        write(folder / "operator_memory.csv", "Name,Size(KB)\naten::add,1\n")
+        write(folder.parent / "FRAMEWORK" / "torch.op_range", b"\0\1\2")
+        write(folder.parent / "logs" / "profiler.log", "the profiler's own\n")
+    write(tmp_path / "actor_update" / "note.bin", b"\0")
+    found = search(tmp_path)
+    assert [(path.name, owner.format) for path, owner in found.sources] == [
         ("host_0_ascend_pt", "mstx"),
         ("host_1_ascend_pt", "mstx"),
     ]
-    assert [path.name for path in found.unknown] == ["profiler_info_0.json", "profiler_info_1.json"]
+    # A file beside the profiles belongs to none of them.
+    assert [path.name for path in found.unknown] == ["note.bin"]
+    assert (found.empty, found.unreadable, found.cut) == ([], [], None)
+    spans = read(found.sources[1][0]).spans
+    assert spans is not None
+    assert [lane.name for lane in spans.lanes] == ["rank_1"]

@@ -7,7 +7,6 @@ from support.traces import UNIX_NS, UNIX_S, S, json_lines, range_answer, write, 
 
 from rlreport.collectors.base import SourceOptions
 from rlreport.collectors.detect import detect
-from rlreport.collectors.spans import prometheus
 from rlreport.collectors.spans.prometheus import series_key
 from rlreport.run.diagnostics import RlreportError
 from rlreport.run.raw import SourceTable
@@ -97,8 +96,8 @@ def test_the_lane_of_a_series(labels: dict[str, str], expected: tuple[str, str])
 
 def test_limits_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Too many samples are thinned over the whole time; too many series are cut off."""
-    monkeypatch.setattr(prometheus, "_MAX_SAMPLES", 20)
-    monkeypatch.setattr(prometheus, "_MAX_SERIES", 1)
+    monkeypatch.setattr("rlreport.collectors.spans.samples.MAX_SAMPLES", 20)
+    monkeypatch.setattr("rlreport.collectors.spans.samples.MAX_SERIES", 1)
     answer = range_answer((RUNNING, [(UNIX_S + n, str(n)) for n in range(50)]), ({"__name__": "up"}, [(UNIX_S, "1")]))
     table = read(write_json(tmp_path / "a.json", answer))
     ((_, _, samples),) = seconds(table)

@@ -139,3 +139,28 @@ def test_a_folder_of_roles_is_a_source_a_role(tmp_path: Path) -> None:
         ("actor_update", "torch-profile"),
     ]
     assert (found.unknown, found.unreadable) == ([], [])
+
+
+def test_what_profilers_write_beside_profiles_belongs_to_them(tmp_path: Path) -> None:
+    folder = tmp_path / "agent_loop_rollout_replica_0"
+    write_json(folder / "host_77.5.pt.trace.json.gz", profile(EVENTS, 0))
+    for name in ("profiler_out_0.txt", "rank0_memory.html", "memory_snapshot.pickle"):
+        write(folder / name, "Name  Self CUDA\n")
+    found = search(tmp_path)
+    assert [(path.name, owner.format) for path, owner in found.sources] == [(folder.name, "torch-profile")]
+    assert found.unknown == []
+
+
+def test_other_files_beside_profiles_are_looked_at(tmp_path: Path) -> None:
+    """A folder that holds more than profiles is searched: nothing in it is passed over silently."""
+    write_json(tmp_path / "prof_rank-0.json", profile(EVENTS, 0))
+    write_json(tmp_path / "inner" / "prof_rank-1.json", profile(EVENTS, 1))
+    write(tmp_path / "notes.txt", "hello\n")
+    write(tmp_path / "metrics.jsonl", '{"step": 1, "data": {"a/b": 1}}\n')
+    found = search(tmp_path)
+    assert [(path.name, owner.format) for path, owner in found.sources] == [
+        (tmp_path.name, "torch-profile"),
+        ("metrics.jsonl", "verl-jsonl"),
+        ("inner", "torch-profile"),
+    ]
+    assert [path.name for path in found.unknown] == ["notes.txt"]
