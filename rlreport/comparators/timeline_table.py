@@ -32,7 +32,8 @@ def one_table(tables: Sequence[SpanTable]) -> tuple[SpanTable | None, tuple[Noti
     notices: tuple[Notice, ...] = ()
     if left:
         spans = sum(len(table) for table in filled) - sum(len(table) for table in chosen)
-        message = f"{plural(left, 'trace')} ({plural(spans, 'span')}) without a clock in common with the others left out"
+        count = f"{plural(left, 'trace')} ({plural(spans, 'span')})"
+        message = f"{count} without a clock in common with the others: in the export, not in the account"
         notices = (Notice("RR483", message),)
     return (chosen[0] if len(chosen) == 1 else _joined(chosen)), notices
 

@@ -1,9 +1,9 @@
 """Asynchronous events of a trace as spans: by the hundred side by side where they are the requests of an engine.
 
 Source: Trace Event Format, "Async Events". Nestable ones ("b", "e") of one category and id are a stack, in which an end
-closes the innermost span of its name; the older ones ("S", "F") also need the name of their partner. An id counts for all
-processes unless it stands in `id2.local`; `scope` keeps the ids of different sources apart. Steps and instants within spans
-("n", "T", "p") are passed over.
+closes the innermost span of its name; so are the older ones ("S", "F"). An id counts for all processes unless it stands in
+`id2.local`; `scope` keeps the ids of different sources apart. Steps and instants within spans ("n", "T", "p") are passed
+over.
 
 The spans stand in the lane of the thread that began them: those of one name are one span from where the first of them
 begins to where none is open any more, as RL-Insight's hub merges the states of a lane. How many are open at a time is the
@@ -35,7 +35,7 @@ OPEN = "open:"
 #: Letters of beginnings, of ends, and of the older events.
 BEGINS, ENDS, _OLDER = ("b", "S"), ("e", "F"), ("S", "F")
 
-Key: TypeAlias = "tuple[bool, Scalar, Scalar, Scalar, Scalar, Scalar]"
+Key: TypeAlias = "tuple[bool, Scalar, Scalar, Scalar, Scalar]"
 
 
 class Begun(NamedTuple):
@@ -55,8 +55,7 @@ def async_key(event: Event) -> Key:
     local, shared = (None, None) if event.id2 is None else (event.id2.local, event.id2.shared)
     ident = local if local is not None else shared if shared is not None else event.id
     process = event.pid if local is not None or ident is None else None
-    older = event.ph in _OLDER
-    return older, event.cat, event.scope, ident, process, event.name if older else None
+    return event.ph in _OLDER, event.cat, event.scope, ident, process
 
 
 @dataclass(slots=True)
