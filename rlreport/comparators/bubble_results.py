@@ -124,8 +124,8 @@ def bubble_owner(account: DeviceAccount, *, separated: bool) -> Owner:
     """Which side waits for the other: the one that does so in clearly more of its time.
 
     Time in which both stop (weight sync) or that nobody could fill by moving devices (long tail) says nothing of it. What is
-    not told, and idle time whose cause is not known, may be such waiting: the owner must be the same whatever it was. A log's
-    timer of the Trainer's waiting holds all of it.
+    not told, and idle time whose cause is not known, may be such waiting: the owner must be the same whatever it was. A
+    log's timer of the Trainer's waiting holds all of it.
     """
     if not separated:
         return "neither"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rlreport.comparators.bubble_paint import Intervals, busy_state, intersect, union
@@ -104,7 +104,9 @@ def find_lanes(run: Run, table: SpanTable) -> Lanes:
     ]
     notices: list[Notice] = []
     devices = run.devices
-    trainer, trainer_devices = _weights(devices.trainer, [use for use in uses if use.side == "trainer"], notices)
+    coarse = _coarse([use for use in uses if use.side == "trainer"])
+    ranks = [use for use in uses if use.side == "trainer" and use.code not in coarse]
+    trainer, trainer_devices = _weights(devices.trainer, ranks, notices)
     hybrid, hybrid_devices = _weights(None, [use for use in uses if use.side == "hybrid"], notices)
     own = [use for use in uses if use.side == "rollout"]
     untraced = _untraced(devices.rollout, own, notices)
@@ -112,7 +114,7 @@ def find_lanes(run: Run, table: SpanTable) -> Lanes:
     weights = {**trainer, **hybrid, **rollout}
     uses = [LaneUse(u.code, u.name, u.side, u.index, weights.get(u.code, u.devices), u.why) for u in uses]
     seats = [
-        *_trainer_seats(trainer, hybrid, table),
+        *(replace(seat, lanes=(*seat.lanes, *coarse)) for seat in _trainer_seats(trainer, hybrid, table)),
         *(Seat("rollout", weight, (code,)) for code, weight in rollout.items()),
     ]
     unknown = [use for use in uses if use.side == "unknown" and use.code in generates]
@@ -281,6 +283,16 @@ def _untraced(devices: int | None, uses: Sequence[LaneUse], notices: list[Notice
     )
     notices.append(Notice("RR482", message))
     return float(missing)
+
+
+def _coarse(trainer: Sequence[LaneUse]) -> tuple[int, ...]:
+    """Lanes that stand for ranks which have lanes of their own: what they show is shown of each rank.
+
+    One source may trace the Trainer as a whole and another one rank by rank.
+    """
+    ranks = [use for use in trainer if use.devices == 1]
+    larger = [use for use in trainer if use.devices is not None and use.devices > 1]
+    return tuple(use.code for use in larger if use.devices is not None and use.devices <= len(ranks))
 
 
 def _trainer_seats(trainer: dict[int, float], hybrid: dict[int, float], table: SpanTable) -> list[Seat]:

@@ -206,6 +206,8 @@ def lane_row(name: str) -> LaneRow | None:
     return next((row for pattern, row in _LANE_PATTERNS if pattern.match(name)), None)
 
 
+#: How the name of a gauge begins that counts spans which are open at once (collectors/spans/chrome_async.py).
+OPEN_PREFIX = "open:"
 #: Raw quantities -> canonical gauges.
 GAUGE_NAMES: Mapping[str, str] = {
     "vllm:num_requests_running": "rollout.active_requests",
@@ -220,5 +222,10 @@ GAUGE_NAMES: Mapping[str, str] = {
 
 
 def gauge_name(name: str) -> str:
-    """The canonical name of a quantity; its own where no row names it."""
+    """The canonical name of a quantity; its own where no row names it.
+
+    "open:<name>" counts asynchronous spans that are open at once: those that generate are requests.
+    """
+    if name.startswith(OPEN_PREFIX) and activity_of(name.removeprefix(OPEN_PREFIX)) == "generate":
+        return "rollout.active_requests"
     return GAUGE_NAMES.get(name, name)

@@ -59,7 +59,7 @@ def _with_spans(run: Run, raw: RawRun, declared: RunDeclaration, root: Path | No
     """The run with what its traces and rollout dumps tell, and with the quantities over time that its console logs tell."""
     samples = tuple(table for source in raw.sources for table in source.samples)
     merged = merge_spans(raw.sources)
-    gauges = [gauge for source in raw.sources for gauge in source.gauges]
+    gauges = list(merged.gauges)
     if run.mode != "sync":
         logs = [source.path for source in raw.sources if source.format == "verl-console"]
         gauges += [gauge for path in logs for gauge in console_file_gauges((root or Path()) / path)]

@@ -116,8 +116,9 @@ def _device_caption(runs: Sequence[ShownRun], *, per_prompts: bool, scale: float
         found = _largest(run)
         if found is not None:
             side, cause, share = found
+            of = "its" if side == SIDE_WORDS["trainer"] else "their"
             prefix = f"{run.label}: t" if len(runs) > 1 else "T"
-            words.append(f"{prefix}he largest idle part is {cause} of the {side}, {fmt.percent(share)} of its device time.")
+            words.append(f"{prefix}he largest idle part is {cause} of the {side}, {fmt.percent(share)} of {of} device time.")
     return " ".join(words)
 
 
@@ -213,6 +214,8 @@ def length_ecdf_figure(runs: Sequence[ShownRun]) -> FigureSpec | None:
         how_to_read=(
             "Share of responses up to a length, from rollout dumps. Thin: all that was generated; thick: what was trained. "
             "Where long responses are dropped or late, the thick line is left of the thin one."
+            if any(curve.thin for curve in curves)
+            else "Share of trained responses up to a length, from rollout dumps. They tell of no others that were generated."
         ),
         alt="Distribution of response lengths. " + " ".join(f"{curve.label}: {curve.note}." for curve in curves),
         curves=tuple(curves),

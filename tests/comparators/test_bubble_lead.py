@@ -7,7 +7,8 @@ import pytest
 from support.made_runs import make_run
 from support.timelines import S, scene_of, three_steps
 
-from rlreport.comparators.bubble_lead import QuotaCover, measure_lead_series, measure_quota
+from rlreport.comparators.bubble_lead import QuotaCover, known_lead, measure_lead_series, measure_quota
+from rlreport.comparators.results import SteadyState
 from rlreport.run.spans import Gauge
 
 
@@ -45,6 +46,19 @@ def test_the_lead_is_unknown_without_a_queue_or_a_mini_batch() -> None:
     assert measure_lead_series(run, run.spans[0], None) is None
     logged = make_run({"time.step_s": [1.0], "queue.samples": [4.0]}, mode="fully_async")
     assert measure_lead_series(logged, None, None) is None
+
+
+def test_the_lead_comes_from_a_gauge_when_asked_else_from_what_is_logged() -> None:
+    waiting = gauge("queue.samples", (10, 0), (44, 25), (60, 40), (64, 15))
+    run = three_steps(gauges=(waiting,))
+    window = SteadyState("flat", 1, 3, (1, 2, 3), None, ())
+    found = known_lead(run, window, measure_lead_series(run, run.spans[0], scene_of(run).course))
+    assert found is not None and (found.mini_batches, found.basis) == (2.0, "gauge")
+    assert found.source.endswith("whenever the Trainer asked")
+    logged = replace(three_steps(), steps=run.steps.assign(**{"queue.samples": [5, 10, 21]}))
+    by_step = known_lead(logged, window, measure_lead_series(logged, None, None))
+    assert by_step is not None and (by_step.mini_batches, by_step.basis) == (1.2, "queue")
+    assert known_lead(replace(run, mode="sync"), window, None) is None
 
 
 def test_the_quota_covers_the_first_two_rounds_of_eight() -> None:

@@ -115,3 +115,21 @@ def test_without_device_counts_lanes_are_counted() -> None:
 def test_lanes_without_a_count_share_the_devices_of_their_side() -> None:
     found = find_lanes(a_run(rollout=12), traced(during(replicas(2, 3, devices=None))))
     assert [seat.weight for seat in found.seats if seat.side == "rollout"] == [6.0, 6.0]
+
+
+def test_a_lane_of_the_whole_trainer_beside_its_ranks_counts_no_device_twice() -> None:
+    """One source traces four ranks, another one the Trainer of four devices: what that shows is shown of each rank."""
+    whole = lane("trainer", "trainer", devices=4)
+    found = find_lanes(a_run(trainer=None), traced([*during(replicas(4, 5)), (whole, "advantage", 22.0, 24.0)]))
+    assert found.trainer_devices == 4
+    mine = [seat for seat in found.seats if seat.side == "trainer"]
+    names = {use.code: use.name for use in found.uses}
+    assert [(seat.weight, [names[code] for code in seat.lanes]) for seat in mine] == [
+        (1.0, [f"rank_{number}", "trainer"]) for number in range(4)
+    ]
+
+
+def test_a_lane_of_more_devices_than_there_are_ranks_is_no_summary_of_them() -> None:
+    whole = lane("trainer", "trainer", devices=8)
+    found = find_lanes(a_run(trainer=None), traced([(whole, "update_actor", 10.0, 20.0)]))
+    assert found.trainer_devices == 12

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import stats
 from support.made_chains import MINI_BATCH, SYNC_STEP, made
 from support.made_series import balanced
 
-from rlreport.comparators.lead import measure_lead
+from rlreport.comparators.lead import JOINED_KEY, ROUND_SAMPLES_KEY, measure_lead
 from rlreport.comparators.results import SteadyState
 from rlreport.run.model import Run
 from rlreport.run.spans import Gauge
@@ -58,10 +59,10 @@ def test_a_gauge_that_spans_no_time_tells_nothing(entries: tuple[tuple[int, ...]
 
 
 def test_staleness_bounds_the_lead() -> None:
-    # 4 updates a version, staleness 1.25: 5 mini-batches less half a version of 1.5, give or take the same.
+    # 4 updates a version, staleness 1.25: 5 mini-batches, less a half; from 3 less to 1.5 more.
     lead = measure_lead(run({"staleness.mean": np.full(60, 1.25)}), WINDOW)
     assert lead.basis == "staleness"
-    assert (lead.low, lead.mini_batches, lead.high) == (2.0, 3.5, 5.0)
+    assert (lead.low, lead.mini_batches, lead.high) == (2.0, 4.5, 6.5)
     fresh = measure_lead(run({"staleness.mean": np.zeros(60)}), WINDOW)
     assert (fresh.low, fresh.mini_batches, fresh.high) == (0.0, 0.0, 1.5)
 
@@ -69,6 +70,63 @@ def test_staleness_bounds_the_lead() -> None:
 def test_a_version_an_update_makes_staleness_exact() -> None:
     lead = measure_lead(run({"staleness.mean": np.full(60, 3.0)}, config={SYNC_STEP: 1}), WINDOW)
     assert (lead.low, lead.mini_batches, lead.high) == (3.0, 3.0, 3.0)
+
+
+@pytest.mark.parametrize(("end", "counted"), [(1, 5.5), (2, 4.5), (3, 3.5), (4, 2.5)])
+def test_the_bounds_hold_a_queue_counted_by_hand(end: int, counted: float) -> None:
+    """Four mini-batches a version; those of the next version all end while the Trainer works on one of this version's."""
+    ready = [sum(4 * (batch // 4 - 1) + end <= asks for batch in range(asks, asks + 12)) for asks in range(20, 60)]
+    assert sum(ready) / len(ready) == counted
+    lead = measure_lead(run({"staleness.mean": np.full(60, 1.0)}), WINDOW)
+    assert lead.low is not None and lead.high is not None and lead.low <= counted <= lead.high
+
+
+def joined(queue: float, **more: Any) -> Run:
+    """Rounds of one mini-batch of 16 whose first sample found so many in the queue."""
+    found = run({"queue.samples": np.full(60, queue)}, **more)
+    return replace(found, raw=found.raw.assign(**{JOINED_KEY: queue}))
+
+
+def test_what_a_sample_finds_in_the_queue_is_made_what_the_trainer_finds() -> None:
+    lead = measure_lead(joined(40.0, config={"async_training.require_batches": 1}), WINDOW)
+    assert lead.mini_batches == pytest.approx((40 + 17 / 2) / 16)
+    assert "joined the queue" in lead.source and "half a round (8.5)" in lead.source
+    larger = measure_lead(joined(40.0, config={"async_training.require_batches": 2}), WINDOW)
+    assert larger.mini_batches == pytest.approx((40 + 33 / 2) / 16)
+    untold = measure_lead(joined(40.0), WINDOW)
+    assert untold.mini_batches == 2.5 and "how many a round takes is not known" in untold.source
+    counted = joined(40.0)
+    counted = replace(counted, raw=counted.raw.assign(**{ROUND_SAMPLES_KEY: 16.0}))
+    assert measure_lead(counted, WINDOW).mini_batches == pytest.approx(48.5 / 16)
+
+
+def test_samples_that_join_find_half_a_round_less_than_the_trainer() -> None:
+    """A queue played through, sample by sample: arrivals at any time, m taken at once whenever the Trainer asks."""
+    draw, m, queue = np.random.default_rng(7), 16, 80
+    found, asked = [], []
+    for arrives in (draw.random(200_000) < 16 / 17).tolist():
+        if arrives and queue < 200:
+            found.append(queue)
+            queue += 1
+        elif not arrives and queue >= m:
+            asked.append(queue)
+            queue -= m
+    assert np.mean(asked) - np.mean(found) == pytest.approx((m + 1) / 2, abs=0.2)
+
+
+def test_other_counts_of_a_queue_stay_and_say_when_they_were_taken() -> None:
+    found = run({"queue.samples": np.full(60, 40.0)})
+    for key, words in (
+        ("dynamic_resource/mq_size", "after the last round"),
+        ("console/queue_samples", "took the last batch"),
+    ):
+        lead = measure_lead(replace(found, raw=found.raw.assign(**{key: 40.0})), WINDOW)
+        assert lead.mini_batches == 2.5 and words in lead.source
+
+
+def test_one_step_off_says_why_its_lead_is_unknown() -> None:
+    lead = measure_lead(run(mode="one_step_off"), WINDOW)
+    assert lead.mini_batches is None and lead.source.startswith("one batch is ahead")
 
 
 def test_what_is_not_told_stays_unknown_with_the_reason() -> None:

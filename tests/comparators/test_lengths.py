@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from support.made_runs import make_run
 
-from rlreport.comparators.lengths import length_bias, length_distributions, staleness_distribution
+from rlreport.comparators.lengths import length_bias, length_distributions, responses_of_a_prompt, staleness_distribution
 from rlreport.run.samples import SampleKind, SampleTable
 
 
@@ -54,6 +54,24 @@ def test_staleness_counts_versions_behind() -> None:
     assert staleness_distribution(make_run({}), ()) is None
 
 
-def test_rounds_of_fully_async_are_no_versions() -> None:
-    run = make_run({"time.step_s": [1.0]}, mode="fully_async")
-    assert staleness_distribution(run, [samples("trained", [1])]) is None
+def test_rounds_of_fully_async_are_counted_in_versions() -> None:
+    config = {"async_training.trigger_parameter_sync_step": 4}
+    run = make_run({"time.step_s": [1.0], "staleness.mean": [1.0]}, mode="fully_async", config=config)
+    # Rounds 9 and 12 are the first and the last of version 2, round 13 the first of version 3.
+    tables = [samples("trained", [1], step=step, last=2) for step in (9, 12, 13)]
+    found = staleness_distribution(run, tables)
+    assert found is not None and (found.unit, found.n) == ("samples", 3)
+    assert found.shares == pytest.approx((2 / 3, 1 / 3))
+    newer = staleness_distribution(run, [samples("trained", [1], step=9, last=3)])
+    assert newer is not None and newer.unit == "steps"  # no sample is newer than its Trainer: these are no rounds
+    untold = make_run({"time.step_s": [1.0]}, mode="fully_async")
+    assert staleness_distribution(untold, [samples("trained", [1])]) is None
+
+
+def test_responses_to_one_prompt_count_once() -> None:
+    tables = [samples("trained", list(range(80))), samples("left over", list(range(80)))]
+    alone, together = length_bias(tables), length_bias(tables, 8)
+    assert alone is not None and together is not None
+    assert together.critical == pytest.approx(alone.critical * 8**0.5)
+    assert responses_of_a_prompt(make_run({}, config={"actor_rollout_ref.rollout.n": 8})) == 8
+    assert responses_of_a_prompt(make_run({})) == 1

@@ -122,6 +122,8 @@ def test_quantities() -> None:
     assert gauge_name("vllm:num_requests_running") == gauge_name("sglang:num_running_reqs") == "rollout.active_requests"
     assert gauge_name("tq_depth") == "tq_depth"
     assert all(gauge_name(name) == canonical for name, canonical in GAUGE_NAMES.items())
+    assert gauge_name("open:vllm_generate") == "rollout.active_requests"
+    assert gauge_name("open:actor_update") == "open:actor_update"
 
 
 @pytest.mark.parametrize("name", ["1" * 200 + "x", "_" * 200 + "x", "(" * 200, "a." * 100, " 1" * 99 + "x", "replica_" * 25])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rlreport.plotters import style
-from rlreport.plotters.text import ELLIPSIS, line_height_in, role_name, run_label, width_in, wrap
+from rlreport.plotters.text import ELLIPSIS, by_items, line_height_in, role_name, run_label, width_in, wrap
 
 
 @pytest.fixture(autouse=True)
@@ -66,3 +66,21 @@ def test_a_label_that_cannot_be_drawn_is_led_by_its_role(monkeypatch: pytest.Mon
 
 def test_roles_are_named() -> None:
     assert [role_name(role) for role in (0, 1, 2)] == ["baseline", "variant 1", "variant 2"]
+
+
+def test_a_number_is_never_broken() -> None:
+    for text in ("weight sync 3.5 %", "waiting 1,234.5", "version 2.7.1, late"):
+        narrow = max(width_in(part, 8.0) for part in ("3.5 %", "1,234.5", "2.7.1,", "weight", "waiting", "version")) + 0.01
+        pieces = wrap(text, narrow, 8.0, most_lines=9)
+        assert len(pieces) > 1
+        assert any(piece in ("3.5 %", "sync 3.5 %", "1,234.5", "2.7.1,") for piece in pieces), pieces
+
+
+def test_items_stay_whole() -> None:
+    text = "Trainer idle 4.0 %: weight sync 3.6 %, waiting for samples 0.5 %. Rollouters idle 1.0 %."
+    lines = by_items(text, width_in("weight sync 3.6 %, waiting for samples 0.5 %.", 8.0) + 0.01, 8.0, most_lines=4)
+    assert lines[0] == "Trainer idle 4.0 %: weight sync 3.6 %," and " ".join(lines) == text
+    assert all(line[-1] in ",.:" for line in lines)
+    assert by_items("", 1.0, 8.0) == ("",)
+    long = by_items("one item that is far too long for a line of this width", 1.0, 8.0)
+    assert len(long) == 2 and all(width_in(line, 8.0) <= 1.0 for line in long)

@@ -19,12 +19,13 @@ from support.timeline_specs import (
     timelines,
 )
 
+from rlreport.plotters import style
 from rlreport.plotters.style import house_style
 from rlreport.plotters.svg import finish_svg
 from rlreport.plotters.timeline_raster import DPI, NOTHING, colour, columns_of, stacked
 from rlreport.plotters.timeline_style import CAUSE_STYLES, state_style
 from rlreport.report.figures import FigureSpec
-from rlreport.report.figures_timeline import LanePanel, LaneRow
+from rlreport.report.figures_timeline import DeviceBar, DeviceFigure, DevicePart, LanePanel, LaneRow
 from rlreport.report.timeline_words import STATES
 from rlreport.run.spans import IDLE_CAUSES
 
@@ -128,8 +129,9 @@ def dense(spans: int, rows: int) -> LanePanel:
     return LanePanel(title="dense", detail="", rows=made, begin=0, end=float(each))
 
 
-def test_fifty_thousand_spans_draw_in_a_second_and_stay_small() -> None:
-    spec = lane_figure(dense(50_000, 20))
+@pytest.mark.parametrize("rows", [20, 60])
+def test_fifty_thousand_spans_draw_in_a_second_and_stay_small(rows: int) -> None:
+    spec = lane_figure(dense(50_000, rows))
     svg_of(lane_figure(dense(200, 2)))  # fonts and imports
     begin = time.perf_counter()
     svg = svg_of(spec)
@@ -145,3 +147,37 @@ def test_pictures_are_sharp_enough_for_print() -> None:
 def test_a_row_needs_one_edge_more_than_states() -> None:
     with pytest.raises(ValueError, match="2 states need 3 edges, not 2"):
         LaneRow(label="r", group="g", edges=(0, 1), states=(1, 2))
+
+
+def words_of(spec: FigureSpec) -> list[str]:
+    with house_style():
+        return [text.get_text() for text in DRAWINGS[type(spec)](spec).texts]
+
+
+def test_of_many_rows_the_number_stands_alone() -> None:
+    words = words_of(lane_figure(dense(400, 24)))
+    assert [w for w in words if w.startswith("replica")] == ["replica 0", "replica 10", "replica 20"]
+    assert {str(n) for n in range(24) if n % 10} <= set(words)
+    assert len([w for w in words_of(lane_figure(dense(400, 12))) if w.startswith("replica")]) == 12
+
+
+def test_words_leave_the_hatch_of_a_part_to_be_seen() -> None:
+    def bar(idle: float) -> DeviceFigure:
+        states = tuple(state for state in STATES if state.name in ("generate", "idle:samples"))
+        parts = (DevicePart(state=0, value=100 - idle, text=""), DevicePart(state=1, value=idle, text="waiting for samples"))
+        bars = (DeviceBar(group="a", role=0, label="Trainer", parts=parts),)
+        return DeviceFigure(
+            id="d", title="t", caption="", how_to_read="", alt="a.", bars=bars, states=states, x_label="device-hours"
+        )
+
+    assert "waiting for samples" in words_of(bar(60.0))
+    small = words_of(bar(10.0))
+    assert "waiting for" not in " ".join(w for w in small if not w.startswith("idle"))
+
+
+def test_waiting_for_samples_looks_the_same_in_every_figure() -> None:
+    look = CAUSE_STYLES["samples"]
+    assert look.fill == style.PHASE_STYLES["wait"].colour and look.ink == style.WAIT_HATCH_COLOUR
+    assert set(style.WAIT_HATCH) == {look.hatch}
+    assert [cause for cause, other in CAUSE_STYLES.items() if other.hatch == look.hatch] == ["samples"]
+    assert all(other.ink != style.IDLE_HATCH_COLOUR or other.hatch != "/" for other in CAUSE_STYLES.values())

@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from support.made_reports import make_report
+from support.made_reports import make_report, with_file
 
 from rlreport.renderers.html import narrative_html, render_html
 
@@ -86,3 +86,10 @@ def test_a_narrative_is_untrusted() -> None:
     assert "<b>" not in html
     assert 'href="javascript' not in html
     assert "<img" not in html
+
+
+def test_a_file_beside_the_page_is_linked_on_screen_and_named_on_paper() -> None:
+    page = render_html(with_file(make_report()), {"reward": b"<svg/>"})
+    assert 'see <a class="file" href="timeline-1.json.gz">timeline-1.json.gz</a><span class="paper">' in page
+    screen, paper = (page.split(f'<style media="{media}">')[1].split("</style>")[0] for media in ("screen", "print"))
+    assert ".paper { display: none; }" in screen and "a.file { display: none; }" in paper

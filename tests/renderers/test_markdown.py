@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from markdown_it import MarkdownIt
-from support.made_reports import make_report
+from support.made_reports import make_report, with_file
 
 from rlreport.renderers.markdown import render_markdown
 
@@ -36,3 +36,7 @@ def test_blocks_survive() -> None:
 def test_the_warning_comes_before_any_number() -> None:
     text = render_markdown(make_report())
     assert text.index("the dataset changed") < text.index("1 → 2")
+
+
+def test_a_file_beside_the_page_is_linked() -> None:
+    assert "see [timeline-1.json.gz](timeline-1.json.gz)" in render_markdown(with_file(make_report()))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from support.made_reports import make_report
+from support.made_reports import make_report, with_file
 
 from rlreport.renderers.html import render_html
 from rlreport.renderers.pdf import render_pdf
@@ -31,3 +31,12 @@ def test_it_is_tagged_and_has_bookmarks_and_the_data(pdf: bytes) -> None:
 
 def test_the_same_page_gives_the_same_bytes(pdf: bytes) -> None:
     assert render_pdf(render_html(make_report(), {"reward": SVG}), b'{"schema_version": 1}') == pdf
+
+
+def test_a_file_beside_the_page_is_named_and_not_linked() -> None:
+    from pypdf import PdfReader
+
+    reader = PdfReader(io.BytesIO(render_pdf(render_html(with_file(make_report()), {"reward": SVG}), b"{}")))
+    assert sum(page.extract_text().count("timeline-1.json.gz") for page in reader.pages) == 1
+    links = [a.get_object() for page in reader.pages for a in page.get("/Annots", [])]
+    assert not [link for link in links if "timeline" in str(link.get("/A", ""))]

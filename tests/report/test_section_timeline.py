@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,19 @@ from support.timeline_specs import DRAWINGS
 from support.timelines import S, three_steps
 
 from rlreport.comparators.bubble_lead import QuotaCover
+from rlreport.comparators.lead import Lead
 from rlreport.comparators.periodic import PeriodicBubble
 from rlreport.comparators.results import SteadyState
 from rlreport.comparators.timeline import measure_timeline
+from rlreport.pipeline.analyse import _timelines
 from rlreport.plotters.style import house_style
 from rlreport.renderers.json import render_json
 from rlreport.report.data_timeline import idle_by_cause, timeline_data
 from rlreport.report.figure_data_bubbles import device_figure, lead_figure
 from rlreport.report.figure_data_timeline import median_figure, occupancy_figure, special_figure
 from rlreport.report.figures_timeline import DeviceFigure, LaneFigure, OccupancyFigure
-from rlreport.report.model import Bullets, Figure, Paragraph, Section, Table, plain
-from rlreport.report.section_timeline import shown_section
+from rlreport.report.model import Bullets, Figure, FileLink, Paragraph, Section, Table, plain
+from rlreport.report.section_timeline import shown_section, trace_files
 from rlreport.report.timeline_facts import periodic_sentence, quota_sentence
 from rlreport.report.timeline_words import ShownRun
 from rlreport.run.model import Run
@@ -72,13 +75,18 @@ def test_the_section_names_owner_causes_and_the_identity() -> None:
 def test_figures_show_the_window_the_trace_and_the_devices() -> None:
     found = section(three_steps())
     specs = {block.spec.id: block.spec for block in found.blocks if isinstance(block, Figure)}
-    assert list(specs) == ["timeline", "occupancy", "device-time"]
+    assert list(specs) == ["timeline", "occupancy", "timeline-special", "device-time"]
     lanes, devices = specs["timeline"], specs["device-time"]
     assert isinstance(lanes, LaneFigure) and isinstance(devices, DeviceFigure)
     (panel,) = lanes.panels
-    assert panel.title == "r0: median cycles, steps 1 to 3"
+    assert panel.title == "r0: median cycles, steps 1 to 2"  # a validation follows step 2
     assert [row.label for row in panel.rows] == ["Trainer, 2 devices", "replica 0", "replica 1"]
-    assert panel.versions == ((0.0, "after step 1"), (16.0, "after step 2"), (38.0, "after step 3"))
+    assert panel.versions == ((0.0, "after step 1"), (16.0, "after step 2"))
+    assert panel.end == 16.0  # no margin: the validation begins there
+    special = specs["timeline-special"]
+    assert isinstance(special, LaneFigure) and special.caption == "r0: a cycle with a validation."
+    assert [panel.title for panel in special.panels] == ["r0: a cycle with a validation, step 3"]
+    assert devices.bars[0].total_text == "4,870 device-seconds, idle 53.4 %"
     assert [bar.label for bar in devices.bars] == ["Trainer", "Rollouters"]
     # 2 x 73 device-seconds for 30 prompts: 1,000 prompts take 4,867, of which the Trainer waits 1,600.
     assert sum(part.value for part in devices.bars[0].parts) == pytest.approx(146 / 30 * 1000)
@@ -127,7 +135,7 @@ def test_a_run_without_a_trace_says_what_stays_unknown() -> None:
     assert "what the Rollouters do is unknown: no timer shows what the replicas do" in told
     assert "There is no trace" in told
     assert median_figure([shown(replace(three_steps(), spans=()))]) is None
-    assert special_figure(shown(replace(three_steps(), spans=()))) is None
+    assert special_figure([shown(replace(three_steps(), spans=()))]) is None
 
 
 def test_no_timeline_no_section() -> None:
@@ -144,8 +152,96 @@ def test_the_lead_and_samples_are_shown_where_they_exist() -> None:
     ids = [block.spec.id for block in found.blocks if isinstance(block, Figure)]
     assert ids[-3:] == ["lead", "length-distribution", "staleness-distribution"]
     told = texts(found)
-    assert "2.00 mini-batches are ready on average, 1.50 at least" in told
-    assert "more than what chance alone gives" in told
+    assert "1.50 mini-batches were ready at least" in told
+    assert "more than what chance alone may give" in told
+
+
+def test_special_windows_of_all_runs_as_far_as_there_is_room() -> None:
+    runs = [shown(three_steps(), f"r{n}", n) for n in range(6)]
+    spec = special_figure(runs)
+    assert isinstance(spec, LaneFigure)
+    assert [panel.title.split(":")[0] for panel in spec.panels] == ["r2", "r3", "r4", "r5"]
+    assert spec.caption.endswith("r5: a cycle with a validation. Not shown: those of r0 and r1.")
+
+
+def test_one_step_off_has_no_quota() -> None:
+    run = replace(shown(three_steps()), mode="one_step_off")
+    (spec,) = [s for s in [median_figure([run])] if s is not None]
+    assert isinstance(spec, LaneFigure)
+    labels = {state.name: state.label for state in spec.states}
+    assert labels["idle:quota"] == "idle: next batch not handed out yet"
+    assert "next batch not handed out yet" in spec.panels[0].detail and "quota" not in spec.panels[0].detail
+    found = shown_section([run], [three_steps()])
+    assert found is not None and "next batch not handed out yet 13.0 %" in texts(found)
+    both = median_figure([run, shown(three_steps(), "b", 1)])
+    assert isinstance(both, LaneFigure)
+    assert "idle: next batch not handed out yet or staleness quota" in [state.label for state in both.states]
+
+
+def test_the_lead_is_told_for_every_run_as_well_as_it_is_known() -> None:
+    known = Lead(2.0, 1.8, 2.2, "queue", "samples in the queue")
+    bounds = Lead(3.5, 1.0, 5.5, "staleness", "staleness")
+    unknown = Lead(None, None, None, "unknown", "nothing is logged")
+    runs = [replace(shown(three_steps(), f"r{n}", n), lead=lead) for n, lead in enumerate((known, bounds, unknown))]
+    found = shown_section(runs, [three_steps()] * 3)
+    assert found is not None
+    (table,) = [block for block in found.blocks if isinstance(block, Table) and block.id == "lead-table"]
+    assert [tuple(plain(cell) for cell in row.cells) for row in table.rows] == [
+        ("r0", "2.00", "1.80 to 2.20", "Samples in the queue"),
+        ("r1", "about 3.5", "1.0 to 5.5", "Staleness"),
+        ("r2", "unknown", "–", "Nothing is logged"),
+    ]
+    alone = shown_section(runs[:1], [three_steps()])
+    assert alone is not None
+    (table,) = [block for block in alone.blocks if isinstance(block, Table) and block.id == "lead-table"]
+    assert len(table.columns) == 3 and plain(table.note).endswith("Known from: samples in the queue.")
+    data = timeline_data(runs[1].timeline, bounds)
+    assert data is not None
+    told = {"mean_when_asked": 3.5, "low": 1.0, "high": 5.5, "basis": "staleness", "least_when_asked": None}
+    assert data["lead"] == {**told, "source": "staleness"}
+
+
+def test_the_files_of_traces_are_named_and_linked() -> None:
+    runs = [replace(shown(three_steps(), f"r{n}", n), trace_file=f"timeline-{n + 1}.json.gz") for n in range(2)]
+    found = shown_section(runs, [three_steps()] * 2)
+    assert found is not None
+    (line,) = [b for b in found.blocks if isinstance(b, Paragraph) and "zoom" in plain(b.text)]
+    assert [part.name for part in line.text if isinstance(part, FileLink)] == ["timeline-1.json.gz", "timeline-2.json.gz"]
+    assert "timeline-1.json.gz (r0), timeline-2.json.gz (r1) beside this page, for ui.perfetto.dev." in plain(line.text)
+
+
+@pytest.mark.parametrize("traced", [1, 3])
+def test_the_named_files_are_those_that_are_written(traced: int) -> None:
+    def result(number: int) -> Any:
+        run = replace(three_steps(), run_id=f"r{number}", spans=three_steps().spans if number < traced else ())
+        timeline = measure_timeline(run, WINDOW)
+        return SimpleNamespace(run=run, timeline=timeline, traced=timeline is not None and timeline.trace is not None)
+
+    analysis: Any = SimpleNamespace(runs={f"r{number}": result(number) for number in range(4)})
+    assert list(trace_files(analysis).values()) == list(_timelines(analysis))
+    assert list(trace_files(analysis)) == [f"r{number}" for number in range(traced)]
+
+
+def test_staleness_counts_the_same_for_all_runs_of_a_figure() -> None:
+    n = 4
+    columns = [np.full(n, 3), np.full(n, 10), np.full(n, 9), np.full(n, 1), np.full(n, 1)]
+    run = replace(three_steps(), steps=three_steps().steps.assign(**{"staleness.mean": [0.0, 1.0, 1.0]}))
+    with_dumps = shown(run, samples=(SampleTable("trained", *columns),))
+    for runs, words in (([with_dumps], "trained samples"), ([with_dumps, shown(run, "b", 1)], "steps, by the mean")):
+        found = shown_section(runs, [run] * len(runs))
+        assert found is not None
+        (spec,) = [b.spec for b in found.blocks if isinstance(b, Figure) and b.spec.id == "staleness-distribution"]
+        assert spec.how_to_read.startswith(f"Share of {words}")
+
+
+def test_marks_and_dashes_are_explained_only_where_they_are_drawn() -> None:
+    run = three_steps()
+    by_step = lead_figure([shown(replace(run, steps=run.steps.assign(**{"queue.samples": [5, 10, 20]})))])
+    queue = Gauge("queue.samples", "", [10 * S, 44 * S, 64 * S], [0, 25, 15], zero_unix_ns=0, capacity=40)
+    asked = lead_figure([shown(three_steps(gauges=(queue,)))])
+    assert by_step is not None and asked is not None
+    assert "Marks" not in by_step.how_to_read and "Dashed" not in by_step.how_to_read
+    assert asked.how_to_read.endswith("Marks: what the Trainer found when it asked. Dashed: the most that may wait.")
 
 
 def test_a_queue_by_step_is_drawn_by_step() -> None:

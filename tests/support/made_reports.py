@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rlreport.report.figures import CurveFigure, CurvePanel, CurveSeries
 from rlreport.report.model import (
     Badge,
@@ -11,6 +13,7 @@ from rlreport.report.model import (
     Column,
     Fact,
     Figure,
+    FileLink,
     FindingBlock,
     Link,
     Narrative,
@@ -71,3 +74,9 @@ def make_report(**more: object) -> Report:
         "data": {"schema_version": 1, "x": float("nan")},
     }
     return Report(**{**fields, **more})  # type: ignore[arg-type]
+
+
+def with_file(report: Report) -> Report:
+    """The report with a line that names a file beside the page."""
+    line = Section("files", "Files", (Paragraph(("see ", FileLink("timeline-1.json.gz"))),))
+    return replace(report, sections=(*report.sections, line))

@@ -16,7 +16,7 @@ from rlreport.collectors.spans.times import MILLISECOND
 from rlreport.collectors.text import plural
 from rlreport.run.diagnostics import Notice
 from rlreport.run.raw import SourceTable
-from rlreport.run.spans import Lane, SpanTable
+from rlreport.run.spans import Gauge, Lane, SpanTable
 
 #: Hosts' clocks that differ by less than this are left as they are.
 SKEW_NS = 5 * MILLISECOND
@@ -31,10 +31,11 @@ _TOGETHER_NS = 50 * MILLISECOND
 
 @dataclass(frozen=True, slots=True)
 class MergedSpans:
-    """Tables, each with its own clock, and what was done to bring the others together."""
+    """Tables, each with its own clock, the gauges of all sources, and what was done to bring clocks together."""
 
     tables: tuple[SpanTable, ...]
     notices: tuple[Notice, ...] = ()
+    gauges: tuple[Gauge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +56,42 @@ def merge_spans(sources: Sequence[SourceTable]) -> MergedSpans:
 
     Returns:
         One table for all sources whose clocks are known together, first of all the absolute ones; after it a table for each
-        source that shares no marker with the tables before it. Empty without spans.
+        source that shares no marker with the tables before it. None without spans. Gauges move with their source's spans.
     """
-    waiting = [(source.path, source.spans) for source in sources if source.spans is not None and len(source.spans)]
+    waiting = [
+        (source.path, source.spans, source.gauges) for source in sources if source.spans is not None and len(source.spans)
+    ]
     waiting.sort(key=lambda item: item[1].zero_unix_ns is None)
     groups: list[tuple[str, SpanTable]] = []
     notices: list[Notice] = []
-    for path, table in waiting:
+    gauges = [gauge for source in sources if source.spans is None or not len(source.spans) for gauge in source.gauges]
+    for path, table, own in waiting:
         for number, (_, group) in enumerate(groups):
             moved, told = _onto(group, table, path)
             if moved is not None:
                 groups[number] = (groups[number][0], join_tables(group, moved))
                 notices += told
+                gauges += [_with_spans(gauge, table, moved) for gauge in own]
                 break
         else:
             groups.append((path, table))
+            gauges += own
     for path, table in groups[1:]:
         message = "the spans have a clock of their own and share no marker with other sources; they are shown apart"
         if table.zero_unix_ns is None:
             notices.append(Notice("RR271", message, path))
-    return MergedSpans(tuple(table for _, table in groups), tuple(notices))
+    return MergedSpans(tuple(table for _, table in groups), tuple(notices), tuple(gauges))
+
+
+def _with_spans(gauge: Gauge, table: SpanTable, moved: SpanTable) -> Gauge:
+    """A gauge on the clock of its source's table, moved as the table was."""
+    if (gauge.zero_unix_ns is None) != (table.zero_unix_ns is None):
+        return gauge
+    by_ns = int(moved.start_ns[0]) - int(table.start_ns[0])
+    if table.zero_unix_ns is None or moved.zero_unix_ns is None:
+        return replace(gauge, time_ns=[int(at) + by_ns for at in gauge.time_ns], zero_unix_ns=moved.zero_unix_ns)
+    by_ns += moved.zero_unix_ns - table.zero_unix_ns
+    return replace(gauge, time_ns=[int(at) + by_ns for at in gauge.time_ns]) if by_ns else gauge
 
 
 def _onto(group: SpanTable, table: SpanTable, path: str) -> tuple[SpanTable | None, list[Notice]]:

@@ -12,7 +12,7 @@ from rlreport.collectors.spans.columns import SpanColumns
 from rlreport.collectors.spans.merging import find_offset, join_tables, merge_spans, rezero
 from rlreport.collectors.spans.tables import build_table
 from rlreport.run.raw import SourceTable
-from rlreport.run.spans import Lane, SpanTable
+from rlreport.run.spans import Gauge, Lane, SpanTable
 
 MS = 10**6
 
@@ -169,6 +169,29 @@ def test_the_offset_is_that_of_the_activity_that_agrees_best() -> None:
     single = find_offset({"a@1": 0, "b@1": 10, "c@1": 20}, {"a@1": 5, "b@1": 16, "c@1": 27})
     assert single is not None
     assert (single.ahead_ns, single.residual_ns, single.count, single.by) == (6, 1, 3, "all activities")
+
+
+def test_gauges_move_with_the_spans_of_their_source() -> None:
+    """A process whose clock began 1 s before the reference's zero; its gauge counts on the same clock."""
+    shared = {f"weight_sync@{step}": step * S for step in range(1, 5)}
+    reference = made(("rank_0", "a", UNIX_NS, UNIX_NS + 9 * S), markers=shared, unix=UNIX_NS)
+    own = made(("replica_0", "b", S, 9 * S), markers={name: at + S for name, at in shared.items()})
+    first, second = sources(reference, own)
+    second.gauges = (Gauge("rollout.active_requests", "replica_0", [2 * S, 4 * S], [3.0, 0.0]),)
+    merged = merge_spans([first, second])
+    (gauge,) = merged.gauges
+    (spans,) = merged.tables
+    begun = rows(spans)[1]
+    assert begun[:2] == ("replica_0", "b")
+    assert gauge.zero_unix_ns == spans.zero_unix_ns
+    # One and three seconds after the span of the same source began.
+    assert [at - begun[2] for at in gauge.time_ns] == [S, 3 * S]
+
+
+def test_gauges_of_a_source_without_spans_stay_as_they_are() -> None:
+    (source,) = sources(None)
+    source.gauges = (Gauge("queue.samples", "", [5], [1.0], 0),)
+    assert merge_spans([source]).gauges == source.gauges
 
 
 def test_joining_keeps_names_and_versions() -> None:
