@@ -109,9 +109,9 @@ def lead_by_step(run: Run, mini_batch: float) -> tuple[NDArray[np.float64], str]
     if not bool(np.isfinite(values).any()):
         return None
     over = f"over a mini-batch of {mini_batch:g}"
-    key, when = next(((key, when) for key, when in COUNTED if _logs(run, key)), ("", "in the queue, by step"))
+    key, when = next(((key, when) for key, when in COUNTED if _logs(run, key)), ("", "in the queue"))
     if key != JOINED_KEY:
-        return values, f"samples {when}, {over}"
+        return values, f"samples {when}{',' if key else ''} {over}"
     samples = _round_samples(run, mini_batch)
     if samples is None:
         return values, f"samples {when}, {over}; how many a round takes is not known"

@@ -45,6 +45,7 @@ _MOST_NOTE_IN = 1.0
 _TEXT_PAD_IN = 0.05
 _MOST_DETAIL_LINES = 3
 _MANY_ROWS = 16
+_VERY_MANY_ROWS = 32
 _TITLE_IN = line_height_in(style.TEXT_PT) + 0.02
 _DETAIL_IN = line_height_in(style.SMALL_PT)
 
@@ -97,7 +98,7 @@ def _used(spec: LaneFigure, width: float) -> list[int]:
 def _labels(rows: Sequence[LaneRow]) -> list[str]:
     """What stands before the rows: their labels; of many rows whose labels differ in a number, the number alone.
 
-    Every tenth of them, and the first, has all of its words.
+    Every tenth of them, and the first, has all of its words. Of very many every fifth row has a label at all.
     """
     labels = [row.label for row in rows]
     if len(rows) <= _MANY_ROWS:
@@ -109,7 +110,7 @@ def _labels(rows: Sequence[LaneRow]) -> list[str]:
         same = bool(head) and number.isdecimal() and labels[place - 1].rpartition(" ")[0] == head
         since = since + 1 if same and since < 9 else 0
         if since:
-            shown[place] = number
+            shown[place] = number if len(rows) <= _VERY_MANY_ROWS or since % 5 == 0 else ""
     return shown
 
 
@@ -187,8 +188,9 @@ def _draw_row(
     codes = columns_of(row.edges, row.states, panel.begin, panel.end, width)
     canvas.paste(box, colour(np.repeat(codes[None, :], height, axis=0), styles))
     middle = box.bottom + box.height / 2
-    (label,) = wrap(row.label, _MOST_LABEL_IN, style.SMALL_PT, most_lines=1)
-    put_text(figure, box.left - _GAP_IN, middle, label, size_pt=style.SMALL_PT, align="right")
+    if row.label.strip():
+        (label,) = wrap(row.label, _MOST_LABEL_IN, style.SMALL_PT, most_lines=1)
+        put_text(figure, box.left - _GAP_IN, middle, label, size_pt=style.SMALL_PT, align="right")
     if row.note.strip():
         (note,) = wrap(row.note, _MOST_NOTE_IN, style.SMALL_PT, most_lines=1)
         put_text(figure, box.right + _GAP_IN, middle, note, size_pt=style.SMALL_PT, colour=style.MUTED)

@@ -115,7 +115,7 @@ def _worst_text(window: ShownWindow) -> str:
     over = "" if worst.over_median is None else f" ({fmt.number(worst.over_median)}× the median one's idle share)"
     if worst.within:
         return f"; the worst cycle{name} is among these{over}"
-    return f"; the worst cycle{name} is hardly worse and not shown for itself{over}"
+    return f"; the worst cycle{name} idles hardly more, so it has no window of its own{over}"
 
 
 def _owner_text(run: ShownRun) -> str:

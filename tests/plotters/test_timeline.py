@@ -158,6 +158,9 @@ def test_of_many_rows_the_number_stands_alone() -> None:
     words = words_of(lane_figure(dense(400, 24)))
     assert [w for w in words if w.startswith("replica")] == ["replica 0", "replica 10", "replica 20"]
     assert {str(n) for n in range(24) if n % 10} <= set(words)
+    very = words_of(lane_figure(dense(400, 60)))
+    assert [w for w in very if w.startswith("replica")] == [f"replica {n}" for n in range(0, 60, 10)]
+    assert {"5", "15", "55"} <= set(very) and not {"3", "7", "11", "59"} & set(very)
     assert len([w for w in words_of(lane_figure(dense(400, 12))) if w.startswith("replica")]) == 12
 
 

@@ -15,6 +15,7 @@ from rlreport.comparators.lead import Lead
 from rlreport.comparators.periodic import PeriodicBubble
 from rlreport.comparators.results import SteadyState
 from rlreport.comparators.timeline import measure_timeline
+from rlreport.comparators.windows_shown import Unshown
 from rlreport.pipeline.analyse import _timelines
 from rlreport.plotters.style import house_style
 from rlreport.renderers.json import render_json
@@ -287,3 +288,16 @@ def test_what_is_polled_only_while_the_trainer_waits_is_told_and_not_drawn() -> 
     assert lead_figure([shown(run)]) is None
     told = texts(section(run))
     assert "While the Trainer waited, 0 to 0.900 mini-batches were ready (2 lines of the replay buffer's poll)." in told
+
+
+def test_a_worst_cycle_that_has_no_window_of_its_own_is_told() -> None:
+    run = shown(three_steps())
+    assert run.timeline.trace is not None
+    median, *others = run.timeline.trace.shown
+    for within, words in ((True, "is among these"), (False, "idles hardly more, so it has no window of its own")):
+        window = replace(median, worst=Unshown(7, 8, 1.05, within))
+        trace = replace(run.timeline.trace, shown=(window, *others))
+        spec = median_figure([replace(run, timeline=replace(run.timeline, trace=trace))])
+        assert spec is not None
+        told = f"; the worst cycle, steps 7 to 8, {words} (1.05× the median one's idle share)."
+        assert spec.caption.endswith(told)
