@@ -208,7 +208,9 @@ def _override(setting: Setting) -> str:
 
 
 def lead_words(lead: Lead) -> str:
-    """A lead in mini-batches: "5.0", "about 3.5" where staleness gives only its bounds, or "unknown"."""
+    """A lead in mini-batches: "5.0", "about 4.4" or "1.0 to 5.5" where staleness gives only its bounds, or "unknown"."""
+    if lead.mini_batches is None and lead.low is not None and lead.high is not None:
+        return f"{fmt.number(lead.low, 2)} to {fmt.number(lead.high, 2)}"
     if lead.mini_batches is None:
         return "unknown"
     return f"{'about ' if lead.basis == 'staleness' else ''}{fmt.number(lead.mini_batches, 2)}"

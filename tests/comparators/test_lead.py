@@ -59,12 +59,18 @@ def test_a_gauge_that_spans_no_time_tells_nothing(entries: tuple[tuple[int, ...]
 
 
 def test_staleness_bounds_the_lead() -> None:
-    # 4 updates a version, staleness 1.25: 5 mini-batches, less a half; from 3 less to 1.5 more.
+    # 4 updates a version, staleness 1.25: 5 mini-batches, from 3 less to 1.5 more: too far apart for a guess.
     lead = measure_lead(run({"staleness.mean": np.full(60, 1.25)}), WINDOW)
     assert lead.basis == "staleness"
-    assert (lead.low, lead.mini_batches, lead.high) == (2.0, 4.5, 6.5)
+    assert (lead.low, lead.mini_batches, lead.high) == (2.0, None, 6.5)
     fresh = measure_lead(run({"staleness.mean": np.zeros(60)}), WINDOW)
     assert (fresh.low, fresh.mini_batches, fresh.high) == (0.0, 0.0, 1.5)
+
+
+def test_bounds_that_are_close_leave_room_for_a_guess() -> None:
+    # 2 updates a version, staleness 2.5: 5 mini-batches, less a half; from 1 less to a half more.
+    lead = measure_lead(run({"staleness.mean": np.full(60, 2.5)}, config={SYNC_STEP: 2}), WINDOW)
+    assert (lead.low, lead.mini_batches, lead.high) == (4.0, 4.5, 5.5)
 
 
 def test_a_version_an_update_makes_staleness_exact() -> None:

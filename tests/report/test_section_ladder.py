@@ -176,10 +176,10 @@ def test_unknown_device_memory_is_said_and_no_budget_recommended() -> None:
     assert "devices.memory_gb" in told
 
 
-def test_a_lead_from_staleness_is_said_to_be_rough() -> None:
+def test_a_lead_from_staleness_is_told_by_its_bounds() -> None:
     columns = {"columns": {"staleness.mean": np.full(120, 1.25)}}
     found = section(ladder([made("a", **columns), made("b", seed=2, config={WARM_UP: 2}, **columns)], "work"))
-    assert cells(blocks(found, Table)[1])[0][1] == "about 4.5"
+    assert cells(blocks(found, Table)[1])[0][1] == "2.0 to 6.5"
 
 
 def test_a_broken_chain_is_told_with_numbers_beside_it() -> None:
