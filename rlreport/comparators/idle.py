@@ -10,7 +10,7 @@ from rlreport.comparators.timeline import Timeline
 from rlreport.run.diagnostics import Notice
 from rlreport.run.format import percent
 from rlreport.run.model import SEPARATED_MODES, Run
-from rlreport.run.spans import CAUSE_WORDS
+from rlreport.run.spans import cause_words
 
 SIDE_WORDS = {"trainer": "Trainer's", "rollout": "Rollouters'"}
 #: Two sides whose idle fractions differ by less than this own the bubble together: neither is named.
@@ -40,7 +40,7 @@ def idle_of_trace(timeline: Timeline | None) -> Idle | None:
     """Who waits for whom as a trace tells it: idle share of each side's device time, for all causes; None without one."""
     if timeline is None or timeline.trace is None:
         return None
-    account = timeline.window
+    account, words = timeline.window, cause_words(timeline.trace.scene.run.mode)
     sides = []
     for name, side in (("trainer", account.trainer), ("rollout", account.rollout)):
         if side is None:
@@ -51,7 +51,7 @@ def idle_of_trace(timeline: Timeline | None) -> Idle | None:
             sides.append(SideIdle(None, f"{untold} of the {SIDE_WORDS[name]} device time may be work or idle: not traced"))
             continue
         told = [(cause, share) for cause, share in side.shares.items() if share >= 0.0005]
-        causes = ", ".join(f"{CAUSE_WORDS[cause]} {percent(share)}" for cause, share in told)
+        causes = ", ".join(f"{words[cause]} {percent(share)}" for cause, share in told)
         what = "the traced part of the window" if not timeline.whole_trace else "the whole trace"
         sides.append(SideIdle(side.idle_fraction, f"device time without work in {what}: {causes or 'none'}"))
     return Idle(sides[0], sides[1], timeline.owner, timeline.notices)

@@ -136,8 +136,8 @@ def _owner_text(run: ShownRun) -> str:
     words = {"trainer": "the Trainer owns", "rollout": "the Rollouters own"}.get(timeline.owner, "neither side owns")
     who = "" if owner is not None else f" of the {SIDE_WORDS[side.side]}"
     of = "its" if side.side == "trainer" else "their"
-    head = f"{words} the bubble; its" if timeline.owner != "unknown" else "its"
-    return f"{run.label}: {head} largest part is {run.causes[cause]}{who}, {fmt.percent(share)} of {of} device time"
+    head = f"{words} the bubble; its largest part is" if timeline.owner != "unknown" else "the largest idle part is"
+    return f"{run.label}: {head} {run.causes[cause]}{who}, {fmt.percent(share)} of {of} device time"
 
 
 def _lane_figure(

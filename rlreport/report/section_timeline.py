@@ -202,7 +202,7 @@ def _account_table(runs: Sequence[ShownRun]) -> Table:
             cells: list[Text] = [
                 (run.label,),
                 (SIDE_WORDS[side.side],),
-                (fmt.count(side.devices) if side.devices is not None else f"{lanes} lanes",),
+                (fmt.count(side.devices) if side.devices is not None else fmt.plural(lanes, "lane"),),
                 (fmt.number(side.total_s / 3600) if side.devices is not None else fmt.UNKNOWN,),
                 (fmt.percent(side.busy_s / side.total_s if side.total_s else None),),
                 *((fmt.percent(side.share(cause)) if side.idle.get(cause) else "0",) for cause in causes),

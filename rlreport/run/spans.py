@@ -79,7 +79,7 @@ CAUSE_WORDS: Mapping[IdleCause, str] = {
     "long_tail": "long-tail drain",
     "switching": "switching",
     "startup": "start-up",
-    "unknown": "unknown",
+    "unknown": "unknown cause",
 }
 
 
