@@ -208,7 +208,7 @@ def _at_least_as_logged(run: Run, steps: Sequence[int], known: SideAccount | Non
         busy={},
         idle={cause: seconds for cause, seconds in idle.items() if seconds > 0},
         untold_s=total * (1 - least),
-        source="the idle ratio that the framework logs, a lower bound",
+        source="the idle ratio that the framework logs, less validation: a lower bound",
         at_least=least,
         at_most=1.0,
     )

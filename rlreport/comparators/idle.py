@@ -13,6 +13,8 @@ from rlreport.run.model import SEPARATED_MODES, Run
 from rlreport.run.spans import cause_words
 
 SIDE_WORDS = {"trainer": "Trainer's", "rollout": "Rollouters'"}
+#: What the Rollouters' logged ratio is.
+LOGGED_RATIO = "the framework's own idle ratio: pauses that do not drain are not in it, a validation may be"
 #: Two sides whose idle fractions differ by less than this own the bubble together: neither is named.
 OWNER_DIFFERENCE = 0.05
 
@@ -21,8 +23,8 @@ def measure_idle(run: Run, window: SteadyState, owner: Owner | None = None) -> I
     """Idle fraction of each side over the window, and the owner of the bubble where both sides are known.
 
     The Trainer's is sum(time.wait_s) / sum(time.step_s) in modes where the two sides have devices of their own. The
-    Rollouters' is the ratio that the framework logs, where it logs one within [0, 1]; it is then a lower bound (verl counts
-    only the time after the last drain of a window). What is not logged stays unknown, with the reason. `owner` is the one
+    Rollouters' is the ratio that the framework logs, where it logs one within [0, 1] (verl counts only the time after the last
+    drain of a window, and a validation that lies in it). What is not logged stays unknown, with the reason. `owner` is the one
     that an account of device time names; without one a side owns the bubble that idles clearly more.
     """
     if run.mode == "unknown" and run.metric("time.wait_s") is None:
@@ -74,7 +76,7 @@ def _rollout_idle(run: Run, window: SteadyState) -> SideIdle:
     if reported is not None:
         values = reported[reported.index.isin(window.kept)].dropna()
         if len(values):
-            return SideIdle(float(values.mean()), "the framework's own idle ratio, a lower bound")
+            return SideIdle(float(values.mean()), LOGGED_RATIO)
     who = f"mode {run.mode} logs" if run.mode != "unknown" else "these sources hold"
     return SideIdle(None, f"{who} no idle time of the Rollouters; a trace of the replicas would tell it")
 

@@ -173,7 +173,7 @@ METRIC_ROWS: tuple[MetricRow, ...] = (
         "idle.rollout_reported",
         ("fully_async/rollouter/idle_ratio", "rollouter/idle_ratio", "console/rollout_idle_ratio"),
         "verl/experimental/fully_async_policy/fully_async_rollouter.py; verl issue 6693, PR 6069",
-        note="counts only the time after the last drain of a window: a lower bound",
+        note="counts the time after the last drain of a window: shorter pauses are not in it, a validation may be",
     ),
     MetricRow(
         "queue.samples",

@@ -23,7 +23,7 @@ def staleness_quota(context: Context) -> Finding | None:
     if share is None or share < WAIT_WORTH_ACTING or quota is None or not quota_pauses(context):
         return None
     paused = context.rollout_wait_share
-    measured = "by the trace" if paused is not None else "by the log, a lower bound"
+    measured = "by the trace" if paused is not None else "by the log's own ratio"
     paused = paused if paused is not None else context.result.idle.rollout.fraction
     following = min(round(quota.quota + 0.2, 10), 1.0)
     return Finding(

@@ -136,7 +136,7 @@ def _excess_evidence(context: Context, share: float | None) -> str:
             f"On average {number(lead.mini_batches)} mini-batches are ready when it asks, of "
             f"{config_value(quota.covered)} that may be generated ahead. "
         )
-    return f"{told}How long the Rollouters idle is unknown: {context.result.idle.rollout.source}."
+    return f"{told}How long the Rollouters wait is unknown ({context.result.idle.rollout.source})."
 
 
 def _excess_action(context: Context, balanced: int | None) -> str:

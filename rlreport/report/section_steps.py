@@ -76,20 +76,25 @@ def _bottleneck(result: RunResult) -> str:
             f"{capital(part)}; which side waits for the other is not told." if part else "Where its time goes is not logged."
         )
     rollout = result.idle.rollout.fraction
-    least = "" if result.traced else "at least "
-    idle = "their idle time is not logged" if rollout is None else f"they idle {least}{fmt.percent(rollout)}"
+    logged = "" if result.traced else ", as logged"
+    idle = "their idle time is not logged" if rollout is None else f"they idle {fmt.percent(rollout)}{logged}"
     if wait >= WAIT_WORTH_ACTING:
-        return f"The Trainer waits for samples during {fmt.percent(wait)} of a step: the Rollouters hold it up ({idle})."
+        waits = f"The Trainer waits for samples during {fmt.percent(wait)} of a step"
+        if result.idle.owner == "trainer":
+            return f"{waits}: the Rollouters hold it up ({idle})."
+        if rollout is not None and rollout >= WAIT_WORTH_ACTING:
+            return f"{waits}, and the Rollouters idle {fmt.percent(rollout)}{logged}: both sides wait."
+        return f"{waits}; whether the Rollouters are slow or paused is not known ({idle})."
     share = fmt.percent(wait)
     if wait < TRAINER_BOUND_WAIT:
         told = f"; {part}" if part else ""
-        idles = "what idles are the Rollouters" if rollout is None else f"the Rollouters idle {least}{fmt.percent(rollout)}"
+        idles = "what idles are the Rollouters" if rollout is None else f"the Rollouters idle {fmt.percent(rollout)}{logged}"
         return f"The Trainer waits only {share} of a step, so it is the slower side: {idles}{told}."
     if rollout is None:
         return (
             f"The Trainer waits {share} of a step; the Rollouters' idle time is not logged, so the slower side is not known."
         )
-    return f"The Trainer waits {share} of a step, and the Rollouters idle {least}{fmt.percent(rollout)}."
+    return f"The Trainer waits {share} of a step, and the Rollouters idle {fmt.percent(rollout)}{logged}."
 
 
 def _change(analysis: Analysis) -> str:

@@ -110,6 +110,13 @@ _NO_TRACE = (
 )
 
 
+def _work_text(side: SideAccount) -> str:
+    """The share of work; unknown where nothing of it is told."""
+    if not side.total_s or (not side.busy and side.untold_s):
+        return fmt.UNKNOWN
+    return fmt.percent(side.busy_s / side.total_s)
+
+
 def _owner(run: ShownRun) -> Text:
     """Who owns the bubble, in a sentence with both sides."""
     timeline = run.timeline
@@ -204,7 +211,7 @@ def _account_table(runs: Sequence[ShownRun]) -> Table:
                 (SIDE_WORDS[side.side],),
                 (fmt.count(side.devices) if side.devices is not None else fmt.plural(lanes, "lane"),),
                 (fmt.number(side.total_s / 3600) if side.devices is not None else fmt.UNKNOWN,),
-                (fmt.percent(side.busy_s / side.total_s if side.total_s else None),),
+                (_work_text(side),),
                 *((fmt.percent(side.share(cause)) if side.idle.get(cause) else "0",) for cause in causes),
             ]
             if untold:

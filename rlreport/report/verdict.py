@@ -328,7 +328,7 @@ def _idle_note(result: RunResult) -> str:
         return "one set of devices: neither side waits"
     if rollout is None:
         return "Rollouter idle: unknown"
-    return f"Rollouters idle {'' if result.traced else 'at least '}{fmt.percent(rollout)}"
+    return f"Rollouters idle {fmt.percent(rollout)}{'' if result.traced else ', as logged'}"
 
 
 def _device_note(result: RunResult) -> str:
