@@ -76,10 +76,11 @@ def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
     """The first `size` bytes of a file's text, decompressed; fewer when the file is shorter or damaged. Raises OSError."""
     with path.open("rb") as file:
         raw = file.read(size)
+        whole = not file.peek(1)
     if not raw.startswith(GZIP_MAGIC):
         return raw.removeprefix(BYTE_ORDER_MARK)
     stream = Gunzip(CHUNK_BYTES)
-    text = b"".join((*stream.feed(raw), *stream.close()))
+    text = b"".join((*stream.feed(raw), *(stream.close() if whole else stream.stop())))
     return text.removeprefix(BYTE_ORDER_MARK)[:size]
 
 

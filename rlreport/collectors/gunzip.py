@@ -49,7 +49,8 @@ class _Unit:
 class Gunzip:
     """An incremental gzip reader over any number of members, which gives pieces of at most `piece_bytes`; damage ends it.
 
-    After `close`, `damage` says in words what was wrong with the stream (None when nothing was).
+    `close` ends the stream where the file ends, `stop` before. After `close`, `damage` says in words what was wrong with the
+    stream (None when nothing was).
     """
 
     piece_bytes: int
@@ -76,6 +77,11 @@ class Gunzip:
             yield from self._judge_check(self._after_check, ends=True)
         if not self._stopped and not self._inflate.eof:
             yield from self._end(fails=False)
+        yield from self._release()
+
+    def stop(self) -> Iterator[bytes]:
+        """Yield the text that is held, where reading stops before the end of the file: the place is no damage."""
+        self._stopped = True
         yield from self._release()
 
     def _take(self, raw: bytes) -> Iterator[bytes]:

@@ -97,8 +97,11 @@ def waiting_for_samples(scene: Scene) -> list[Coat]:
     """A Trainer that does nothing before a round waits for its samples: what no event explains of the gap.
 
     Devices that generate in these gaps themselves wait for nobody: there the gap is the drain of the longest responses
-    (while another engine generates), then the switch to training.
+    (while another engine generates), then the switch to training. Where nothing tells what lies between steps, a gap may
+    hold a weight sync or a checkpoint as well, and its cause is not known.
     """
+    if not scene.told_between:
+        return []
     if not scene.shared:
         return [Coat(idle_state("samples"), scene.gaps)]
     tails, switches = [], []

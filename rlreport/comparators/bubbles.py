@@ -55,7 +55,10 @@ class PaintedSeat:
 
 
 def paint_seats(scene: Scene) -> tuple[PaintedSeat, ...]:
-    """Paint what the devices of every seat did. Rules that hold for a whole side are worked out once."""
+    """Paint what the devices of every seat did. Rules that hold for a whole side are worked out once.
+
+    Seats that do the same at any time share one painting, so that it need be summed only once.
+    """
     start = start_up(scene)
     trainer = [*waiting_for_samples(scene), *lent_devices(scene), *excess_waiting(scene)]
     rollout = replica_without_work(scene)
@@ -63,6 +66,7 @@ def paint_seats(scene: Scene) -> tuple[PaintedSeat, ...]:
     between: dict[AccountSide, list[Coat]] = {}
     seats: list[PaintedSeat] = []
     known: dict[tuple[AccountSide, tuple[int, ...]], Painted] = {}
+    alike: dict[tuple[bytes, bytes], Painted] = {}
     for seat in scene.lanes.seats:
         key = (seat.side, seat.lanes)
         if key not in known:
@@ -71,7 +75,8 @@ def paint_seats(scene: Scene) -> tuple[PaintedSeat, ...]:
             coats = [*(trainer if seat.side == "trainer" else rollout), *between[seat.side], silent]
             coats += [*hidden, doubt] if seat.side == "trainer" else []
             coats += [start, *shown_states(scene, seat.lanes), *unseen(scene, seat.lanes)]
-            known[key] = paint(scene.course.begin_ns, scene.course.end_ns, ground_state(scene, seat), coats)
+            painted = paint(scene.course.begin_ns, scene.course.end_ns, ground_state(scene, seat), coats)
+            known[key] = alike.setdefault((painted.edges_ns.tobytes(), painted.states.tobytes()), painted)
         seats.append(PaintedSeat(seat, known[key]))
     return tuple(seats)
 
@@ -88,9 +93,12 @@ def account_stretches(
         missing = {**MISSING_SIDE, "rollout": "the Trainer's devices generate"}
     sums: dict[AccountSide, NDArray[np.float64]] = {}
     weights: dict[AccountSide, float] = {}
+    by_painting: dict[int, NDArray[np.float64]] = {}
     for found in seats:
         side = found.seat.side
-        seconds = found.painted.seconds_by_state(edges_ns) * found.seat.weight
+        if id(found.painted) not in by_painting:
+            by_painting[id(found.painted)] = found.painted.seconds_by_state(edges_ns)
+        seconds = by_painting[id(found.painted)] * found.seat.weight
         sums[side] = sums[side] + seconds if side in sums else seconds
         weights[side] = weights.get(side, 0.0) + found.seat.weight
     walls = np.diff(edges_ns) / 1e9

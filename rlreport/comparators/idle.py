@@ -12,9 +12,10 @@ from rlreport.run.format import percent
 from rlreport.run.model import SEPARATED_MODES, Run
 from rlreport.run.spans import cause_words
 
+SIDES = {"trainer": "Trainer", "rollout": "Rollouters"}
 SIDE_WORDS = {"trainer": "Trainer's", "rollout": "Rollouters'"}
 #: What the Rollouters' logged ratio is.
-LOGGED_RATIO = "the framework's own idle ratio: pauses that do not drain are not in it, a validation may be"
+LOGGED_RATIO = "Rollouters: the framework's own idle ratio: pauses that do not drain are not in it, a validation may be"
 #: Two sides whose idle fractions differ by less than this own the bubble together: neither is named.
 OWNER_DIFFERENCE = 0.05
 
@@ -22,10 +23,10 @@ OWNER_DIFFERENCE = 0.05
 def measure_idle(run: Run, window: SteadyState, owner: Owner | None = None) -> Idle:
     """Idle fraction of each side over the window, and the owner of the bubble where both sides are known.
 
-    The Trainer's is sum(time.wait_s) / sum(time.step_s) in modes where the two sides have devices of their own. The
-    Rollouters' is the ratio that the framework logs, where it logs one within [0, 1] (verl counts only the time after the last
-    drain of a window, and a validation that lies in it). What is not logged stays unknown, with the reason. `owner` is the one
-    that an account of device time names; without one a side owns the bubble that idles clearly more.
+    The Trainer's is sum(time.wait_s) / sum(time.step_s) in modes where the two sides have devices of their own: waiting
+    alone. The Rollouters' is the ratio that the framework logs, where it logs one within [0, 1] (verl counts only the time
+    after the last drain of a window, and a validation that lies in it). What is not logged stays unknown, with the reason. `owner` is
+    the one that an account of device time names; without one a side owns the bubble that idles clearly more.
     """
     if run.mode == "unknown" and run.metric("time.wait_s") is None:
         reason = "the execution mode is not known, so no timer can be read as waiting"
@@ -55,7 +56,7 @@ def idle_of_trace(timeline: Timeline | None) -> Idle | None:
         told = [(cause, share) for cause, share in side.shares.items() if share >= 0.0005]
         causes = ", ".join(f"{words[cause]} {percent(share)}" for cause, share in told)
         what = "the traced part of the window" if not timeline.whole_trace else "the whole trace"
-        sides.append(SideIdle(side.idle_fraction, f"device time without work in {what}: {causes or 'none'}"))
+        sides.append(SideIdle(side.idle_fraction, f"{SIDES[name]}: device time without work in {what}: {causes or 'none'}"))
     return Idle(sides[0], sides[1], timeline.owner, timeline.notices)
 
 
@@ -68,7 +69,7 @@ def _trainer_idle(run: Run, window: SteadyState) -> SideIdle:
         return SideIdle(None, "no timer of the Trainer's waiting is logged")
     timed = rows[rows["time.wait_s"].notna()]
     fraction = float(timed["time.wait_s"].sum() / timed["time.step_s"].sum())
-    return SideIdle(fraction, f"waiting over step time in the window ({run.semantics.wait_is})")
+    return SideIdle(fraction, f"Trainer: waiting over step time in the window ({run.semantics.wait_is})")
 
 
 def _rollout_idle(run: Run, window: SteadyState) -> SideIdle:

@@ -53,8 +53,8 @@ class Lead:
     """Finished mini-batches that wait for the Trainer, on average.
 
     From a queue: `low` and `high` are a 95 % interval, None below eight steps; from a gauge there is none. From staleness
-    they are bounds, since versions count whole weight syncs only, and `mini_batches` is a guess between them, None where they
-    are farther apart than `WIDEST_GUESS`. Everything is None where the data do not tell, and then `source` says why.
+    they are bounds, since versions count whole weight syncs only, and `mini_batches` is a guess between them, None where
+    they are farther apart than `WIDEST_GUESS`. Everything is None where the data do not tell, and then `source` says why.
     """
 
     mini_batches: float | None
@@ -119,7 +119,8 @@ def lead_by_step(run: Run, mini_batch: float) -> tuple[NDArray[np.float64], str]
     if samples is None:
         return values, f"samples {when}, {over}; how many a round takes is not known"
     ahead = (samples + 1) / 2
-    return values + ahead / mini_batch, f"samples {when}, and half a round ({ahead:g}) which the Trainer finds more, {over}"
+    source = f"samples {when}, plus half a round ({ahead:g}), which the Trainer finds in addition, {over}"
+    return values + ahead / mini_batch, source
 
 
 def _logs(run: Run, key: str) -> bool:

@@ -158,9 +158,11 @@ def best_period(steps: NDArray[np.int64], values: Array) -> Fold | None:
                 continue
             inside, outside = detrended[mine], detrended[~mine]
             extra = float(inside.mean() - outside.mean())
-            spread = float(np.median(np.abs(outside - np.median(outside)))) * 1.4826
             explained = extra**2 * len(inside) * len(outside) / len(detrended) / total
-            if extra > max(STANDS_OUT * spread, 0.0) and explained >= EXPLAINED and float(inside.min()) > outside.mean():
+            if extra <= 0 or explained < EXPLAINED or float(inside.min()) <= outside.mean():
+                continue
+            spread = float(np.median(np.abs(outside - np.median(outside)))) * 1.4826
+            if extra > STANDS_OUT * spread:
                 fold = Fold(period, int(steps[mine][0]), int(mine.sum()), extra)
                 if best is None or explained > best[0] + 0.02:
                     best = (explained, fold)

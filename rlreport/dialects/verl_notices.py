@@ -40,6 +40,6 @@ def meaning_notices(mode: Mode, config: Mapping[str, Any], columns: Mapping[str,
         )
         notices.append(Notice("RR326", message))
     if mode == "fully_async" and "idle.rollout_reported" in columns:
-        message = "the Rollouters' idle ratio as logged counts the time after the last drain of a window, a validation in it too"
+        message = "the Rollouters' logged idle ratio counts the time after the last drain of a window, validation too"
         notices.append(Notice("RR327", message))
     return tuple(notices)

@@ -81,7 +81,8 @@ def phase_is_inside(phase: str, columns: Mapping[str, pd.Series], rows: Sequence
     """Whether step time holds a phase, by the steps in which it happened; None where they do not decide.
 
     The untimed part of a step (step minus the phases that all rows agree on) is larger by the whole phase if it is inside,
-    and the same as in other steps if it is outside.
+    and the same as in other steps if it is outside. The first step of a run says nothing: it warms up, which no timer
+    covers, and may be the only one without a weight sync.
     """
     if phase not in columns or "time.step_s" not in columns:
         return None
@@ -92,8 +93,9 @@ def phase_is_inside(phase: str, columns: Mapping[str, pd.Series], rows: Sequence
             untimed = untimed - columns[name].fillna(0.0)
     seconds = columns[phase].where(columns[phase] > 0)
     others = [columns[name].fillna(0.0) for name in MOVED_PHASES if name != phase and name in columns]
-    quiet = untimed.notna() & seconds.isna()
-    happened = untimed.notna() & seconds.notna()
+    told = untimed.notna() & (untimed.index != untimed.first_valid_index())
+    quiet = told & seconds.isna()
+    happened = told & seconds.notna()
     for other in others:
         # A step in which another phase moved too decides nothing, unless every step has that phase.
         if bool((other[untimed.notna()] == 0).any()):
@@ -110,7 +112,7 @@ def phase_is_inside(phase: str, columns: Mapping[str, pd.Series], rows: Sequence
     fraction = float(((untimed[happened] - usual) / seconds[happened]).median())
     if fraction >= INSIDE:
         return True
-    return False if fraction <= OUTSIDE else None
+    return False if abs(fraction) <= OUTSIDE else None
 
 
 def _agrees(row: ModeRow, inside: Mapping[str, bool | None]) -> bool:

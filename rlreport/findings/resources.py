@@ -41,28 +41,24 @@ def excess_rollouters(context: Context) -> Finding | None:
     if (share is not None and share < WAIT_WORTH_ACTING) or (waits is not None and waits >= SETS_THE_PACE):
         return None
     devices = context.run.devices
-    bound = expected = balanced = None
-    if devices.rollout is not None and devices.trainer is not None:
-        total = devices.trainer + devices.rollout
-        bound = total / (devices.trainer + smallest_unit(context.run)) / (1 - (waits or 0.0))
-        if share is not None:
-            expected = total / (devices.trainer + devices.rollout * (1 - share))
+    expected = balanced = None
     if share is not None and devices.rollout is not None:
         balanced = balanced_rollout_devices(context, share)
+        if balanced is not None and devices.trainer is not None:
+            expected = (devices.trainer + devices.rollout) / (devices.trainer + balanced)
     return Finding(
         id="excess-rollouters",
-        severity="high" if share is not None and share >= SEVERE else "medium",
+        severity="high" if share is not None and share >= SEVERE else "medium" if _measured(context, share) else "low",
         title=_excess_title(context, share),
         body=f"{_trainer_pace(context)} {_excess_evidence(context, share)}",
         run_id=context.run_id,
         evidence=context.evidence("time-split", "idle"),
-        owner="rollout",
+        owner="rollout" if _measured(context, share) else "unknown",
         action=Action(
             tier=1,
             knob="resources",
             direction="decrease",
             text=_excess_action(context, balanced),
-            gain_bound=bound,
             gain_expected=expected,
             gain_of="throughput per device",
             risk=(
@@ -95,6 +91,11 @@ def balanced_rollout_devices(context: Context, share: float) -> int | None:
     return found if found < devices else None
 
 
+def _measured(context: Context, share: float | None) -> bool:
+    """Whether it is measured that the Rollouters wait; a full queue alone makes it likely only."""
+    return share is not None or (context.rollout_waits_at_least or 0.0) >= WAIT_WORTH_ACTING
+
+
 def _only_one_replica(context: Context) -> bool:
     devices = context.run.devices.rollout
     return devices is not None and devices <= smallest_unit(context.run)
@@ -105,7 +106,7 @@ def _excess_title(context: Context, share: float | None) -> str:
     if share is None and least >= WAIT_WORTH_ACTING:
         return f"More Rollouters than the Trainer needs: they wait for it in at least {percent(least)} of their time"
     if share is None:
-        return "More Rollouters than the Trainer needs: it is the bottleneck, and the queue is full"
+        return "There may be more Rollouters than the Trainer needs: it sets the pace, and the queue is full"
     return f"More Rollouters than the Trainer needs: they wait for it in {percent(share)} of their time"
 
 
@@ -133,8 +134,8 @@ def _excess_evidence(context: Context, share: float | None) -> str:
         )
     elif quota is not None and lead.mini_batches is not None:
         told = (
-            f"On average {number(lead.mini_batches)} mini-batches are ready when it asks, of "
-            f"{config_value(quota.covered)} that may be generated ahead. "
+            f"On average {number(lead.mini_batches)} mini-batches are ready when it asks; "
+            f"{config_value(quota.covered)} may be generated ahead of a version. "
         )
     return f"{told}How long the Rollouters wait is unknown ({context.result.idle.rollout.source})."
 
@@ -211,7 +212,7 @@ def trainer_waits(context: Context) -> Finding | None:
             text=_waits_action(context, movable, shift) if told else UNDECIDED,
             gain_bound=1 / (1 - share),
             gain_expected=shift.gain if shift is not None and told else None,
-            risk="with fewer devices the Trainer's own update takes longer" if movable is not False else "",
+            risk=_waits_risk(movable, shift, told=told),
             refuted_by=(
                 "the Trainer's wait does not fall when Rollouters are added"
                 if told
@@ -228,9 +229,21 @@ def _both_wait(context: Context) -> bool:
     return other is not None and other >= WAIT_WORTH_ACTING
 
 
+def _waits_risk(movable: bool | None, shift: Move | None, *, told: bool) -> str:
+    if not told:
+        return "a trace of a few versions may miss what happens rarely"
+    if shift is not None:
+        return "with fewer devices the Trainer's own update takes longer"
+    return (
+        "devices that are added are paid for in every step" if movable is not False else "shorter responses are another task"
+    )
+
+
 def _why_it_waits(context: Context) -> str:
     quota = context.quota
     if quota is None or not quota_may_pause(context):
+        if context.timeline is None or context.timeline.owner == "unknown":
+            return "Most likely the Rollouters produce more slowly than the Trainer consumes."
         return "The Rollouters produce more slowly than the Trainer consumes."
     return (
         "Either the Rollouters produce more slowly than the Trainer consumes, or they are paused: what may be generated "

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import shutil
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
-from rlreport.manifest.model import Manifest
+from rlreport.manifest.model import Manifest, ManifestReport
 from rlreport.pipeline.analyse import analyse_report, compose_report
-from rlreport.pipeline.load import load_runs, wanted_runs
+from rlreport.pipeline.load import LoadedRuns, load_runs, wanted_runs
 from rlreport.pipeline.result import BuildResult
 from rlreport.pipeline.summary import gate_failures, verdict_lines, warning_lines
+from rlreport.pipeline.write import FORMATS, Page, import_ahead, write_all_but_pdf, write_pdf, write_report
 from rlreport.report.model import Report
-from rlreport.report.section_close import with_notices
 from rlreport.run.diagnostics import Diagnostic, Location, RlreportError
 from rlreport.run.format import join_words
 
-Progress = Callable[[str], None]
+__all__ = ["FORMATS", "build"]
 
-#: The formats of a report; each is written to report.<format>.
-FORMATS = ("html", "pdf", "md", "json")
+Progress = Callable[[str], None]
 
 
 def build(
@@ -34,47 +34,103 @@ def build(
     that failed. Raises RlreportError when the folder cannot be written or the PDF cannot be made.
     """
     chosen = [report for report in manifest.reports if not only or report.id in only]
-    loaded = load_runs(manifest, wanted_runs(manifest, chosen), progress)
+    order = manifest.with_replicates(wanted_runs(manifest, chosen))
+    loaded = LoadedRuns()
     reports: list[Report] = []
     lines: list[str] = []
     failures: list[str] = []
-    for entry in chosen:
-        missing = [run_id for run_id in entry.run_ids if run_id in loaded.failures]
-        if missing:
-            lines.append(f"{entry.id}: not built, {join_words(missing)} could not be read")
-            continue
-        progress(f"comparing {entry.id}")
-        analysis = analyse_report(entry, loaded.runs)
-        reports.append(compose_report(manifest, entry, analysis))
-        lines += verdict_lines(analysis)
-        failures += gate_failures(analysis)
+    with _Writer(out, tuple(formats), jobs, len(chosen), progress) as writer:
+        for entry in chosen:
+            _load(manifest, entry, order, loaded, progress)
+            missing = [run_id for run_id in entry.run_ids if run_id in loaded.failures]
+            if missing:
+                lines.append(f"{entry.id}: not built, {join_words(missing)} could not be read")
+                continue
+            progress(f"comparing {entry.id}")
+            analysis = analyse_report(entry, loaded.runs)
+            reports.append(compose_report(manifest, entry, analysis))
+            writer.start(reports[-1])
+            lines += verdict_lines(analysis)
+            failures += gate_failures(analysis)
+        writer.finish()
     lines += warning_lines(loaded.runs.values())
     if reports:
-        index = _write_reports(reports, out, formats=formats, jobs=jobs, progress=progress)
-        lines.append(_write_index(index, manifest, reports, formats, partial=bool(only)))
+        lines.append(_write_index(out / "index.html", manifest, reports, formats, partial=bool(only)))
     return BuildResult(tuple(lines), tuple(failures), loaded.error())
 
 
-def _write_reports(reports: Sequence[Report], out: Path, *, formats: Sequence[str], jobs: int, progress: Progress) -> Path:
-    """Write every report's files; gives the index's path. Several reports are drawn in processes of their own."""
-    workers = min(jobs or os.cpu_count() or 1, len(reports))
+def _load(manifest: Manifest, entry: ManifestReport, order: Sequence[str], loaded: LoadedRuns, progress: Progress) -> None:
+    """Add the runs of a report to those that were loaded before, in the order of the whole build."""
+    known = {**loaded.runs, **loaded.failures}
+    wanted = manifest.with_replicates(wanted_runs(manifest, [entry]))
+    more = load_runs(manifest, [run_id for run_id in wanted if run_id not in known], progress)
+    runs, failures = {**loaded.runs, **more.runs}, {**loaded.failures, **more.failures}
+    loaded.runs = {run_id: runs[run_id] for run_id in order if run_id in runs}
+    loaded.failures = {run_id: failures[run_id] for run_id in order if run_id in failures}
+
+
+class _Writer:
+    """Writes the reports' files. Several reports are drawn and printed in processes of their own, as soon as they can be."""
+
+    def __init__(self, out: Path, formats: tuple[str, ...], jobs: int, reports: int, progress: Progress) -> None:
+        workers = min(jobs or os.cpu_count() or 1, reports)
+        self._out, self._formats, self._progress = out, formats, progress
+        self._reports: list[Report] = []
+        self._drawing: list[tuple[str, Future[Page | None]]] = []
+        self._printing: list[Future[None]] = []
+        self._pool: ProcessPoolExecutor | None = None
+        if workers > 1 and set(formats) != {"json"}:
+            self._pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+            for _ in range(workers):
+                self._pool.submit(import_ahead, formats)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def start(self, report: Report) -> None:
+        """Begin with a report, or remember it when there is one process only. Raises RlreportError as `finish` does."""
+        if self._pool is None:
+            self._reports.append(report)
+            return
+        drawn = self._pool.submit(write_all_but_pdf, report, self._out / report.id, self._formats)
+        self._drawing.append((report.id, drawn))
+        with _write_errors(self._out):
+            self._print(self._pool)
+
+    def finish(self) -> None:
+        """Wait until all files are written. Raises RlreportError RR502 when they cannot be."""
+        with _write_errors(self._out):
+            for report in self._reports:
+                self._progress(f"drawing {report.id}")
+                write_report(report, self._out / report.id, self._formats)
+            while self._pool is not None and self._drawing:
+                wait([drawn for _, drawn in self._drawing], return_when=FIRST_COMPLETED)
+                self._print(self._pool)
+            for printed in self._printing:
+                printed.result()
+
+    def _print(self, pool: ProcessPoolExecutor) -> None:
+        """Begin to print the pages that are drawn."""
+        for report_id, drawn in [entry for entry in self._drawing if entry[1].done()]:
+            self._drawing.remove((report_id, drawn))
+            page = drawn.result()
+            if page is not None:
+                self._progress(f"printing {report_id}")
+                self._printing.append(pool.submit(write_pdf, page, self._out / report_id))
+
+
+@contextmanager
+def _write_errors(out: Path) -> Iterator[None]:
+    """Tell what the operating system refuses as RR502."""
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        if workers == 1:
-            for report in reports:
-                progress(f"drawing {report.id}")
-                write_report(report, out / report.id, formats)
-        else:
-            context = multiprocessing.get_context("spawn")
-            with ProcessPoolExecutor(workers, mp_context=context) as pool:
-                waiting = [(r.id, pool.submit(write_report, r, out / r.id, tuple(formats))) for r in reports]
-                for report_id, future in waiting:
-                    progress(f"drawing {report_id}")
-                    future.result()
+        yield
     except OSError as error:
         problem = f"the reports cannot be written: {error.strerror or error}"
         raise RlreportError.of(Diagnostic("RR502", problem, Location(str(error.filename or out)))) from error
-    return out / "index.html"
 
 
 def _write_index(path: Path, manifest: Manifest, reports: Sequence[Report], formats: Sequence[str], *, partial: bool) -> str:
@@ -85,44 +141,3 @@ def _write_index(path: Path, manifest: Manifest, reports: Sequence[Report], form
         return f"wrote {len(reports)} of {len(manifest.reports)} reports; {path} is left as it is"
     path.write_text(render_index(manifest.title, reports, formats), "utf-8")
     return f"wrote {path}"
-
-
-def write_report(report: Report, folder: Path, formats: Sequence[str]) -> None:
-    """Write one report's files in the formats asked for. What an earlier build left in its folder is replaced."""
-    from rlreport.plotters.draw import draw, drawing_notices
-    from rlreport.renderers.json import render_json
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in FORMATS:
-        if name not in formats:
-            (folder / f"report.{name}").unlink(missing_ok=True)
-    for stale in folder.glob("timeline*.json.gz"):
-        stale.unlink()
-    for name, content in report.files.items():
-        (folder / name).write_bytes(content)
-    data = render_json(report.data)
-    if "json" in formats:
-        (folder / "report.json").write_bytes(data)
-    if set(formats) == {"json"}:
-        return
-    report = with_notices(report, drawing_notices(report.figures))
-    figures = {spec.id: draw(spec, format="svg") for spec in report.figures}
-    figure_folder = folder / "figures"
-    shutil.rmtree(figure_folder, ignore_errors=True)
-    figure_folder.mkdir()
-    for name, svg in figures.items():
-        (figure_folder / f"{name}.svg").write_bytes(svg)
-    if "md" in formats:
-        from rlreport.renderers.markdown import render_markdown
-
-        (folder / "report.md").write_text(render_markdown(report), "utf-8")
-    if "html" in formats or "pdf" in formats:
-        from rlreport.renderers.html import render_html
-
-        html = render_html(report, figures)
-        if "html" in formats:
-            (folder / "report.html").write_text(html, "utf-8")
-        if "pdf" in formats:
-            from rlreport.renderers.pdf import render_pdf
-
-            (folder / "report.pdf").write_bytes(render_pdf(html, data))

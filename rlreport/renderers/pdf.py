@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import logging
+from contextlib import suppress
 from typing import Any
 
 from rlreport.run.diagnostics import Diagnostic, RlreportError
@@ -24,7 +25,11 @@ def render_pdf(html: str, report_json: bytes) -> bytes:
     """
     weasyprint = _weasyprint()
     fetcher = weasyprint.URLFetcher(allowed_protocols={"data"})
-    document = weasyprint.HTML(string=html, url_fetcher=fetcher).render(pdf_variant=PDF_VARIANT)
+    from rlreport.renderers.pdf_figures import figures_of
+
+    fonts = weasyprint.text.fonts.FontConfiguration()
+    page = weasyprint.HTML(string=html, url_fetcher=fetcher)
+    document = page.render(font_config=fonts, pdf_variant=PDF_VARIANT, cache=figures_of(html, fetcher, fonts))
     document.metadata.attachments = [
         weasyprint.Attachment(
             string=report_json,
@@ -37,6 +42,12 @@ def render_pdf(html: str, report_json: bytes) -> bytes:
     ]
     pdf: bytes = document.write_pdf(pdf_variant=PDF_VARIANT)
     return pdf
+
+
+def import_ahead() -> None:
+    """Import what printing needs, which takes most of a second; without the system libraries nothing happens yet."""
+    with suppress(RlreportError):
+        _weasyprint()
 
 
 def _weasyprint() -> Any:

@@ -89,7 +89,7 @@ def _one_pair(found: Comparability) -> list[Block]:
         blocks.append(Table("comparability-list", "What does not hold between the two runs, or is not known", columns, rows))
     held = [_held(item) for item in found.of("holds")]
     if held:
-        blocks.append(Paragraph((Strong("What holds: "), f"{'; '.join(held)}.")))
+        blocks.append(Paragraph((Strong("What holds:"), f" {'; '.join(held)}.")))
     return blocks
 
 
@@ -116,7 +116,7 @@ def _many_pairs(pairs: Sequence[ComparedPair]) -> list[Block]:
         blocks.append(Table("comparability-list", caption, columns, tuple(rows)))
     blocks += _reasons(pairs, tuple(titles.values()))
     if held:
-        blocks.append(Paragraph((Strong("What holds in all pairs: "), f"{'; '.join(held)}.")))
+        blocks.append(Paragraph((Strong("What holds in all pairs:"), f" {'; '.join(held)}.")))
     return blocks
 
 

@@ -185,8 +185,8 @@ def _idle_table(analysis: Analysis) -> Table:
             Row(
                 (
                     (result.run.label,),
-                    (_idle(idle.trainer.fraction, idle.owner),),
-                    (_idle(idle.rollout.fraction, idle.owner),),
+                    (_idle(idle.trainer.fraction, idle.owner, "" if result.traced else "waiting "),),
+                    (_idle(idle.rollout.fraction, idle.owner, "" if result.traced else "logged "),),
                     (idle.owner,),
                     (known,),
                 )
@@ -195,7 +195,7 @@ def _idle_table(analysis: Analysis) -> Table:
     return Table("idle", "Who waits for whom", columns, tuple(rows))
 
 
-def _idle(fraction: float | None, owner: str) -> str:
+def _idle(fraction: float | None, owner: str, what: str) -> str:
     if fraction is None:
         return "same devices" if owner == "neither" else "unknown"
-    return fmt.percent(fraction)
+    return f"{what}{fmt.percent(fraction)}"

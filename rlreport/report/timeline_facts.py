@@ -51,8 +51,8 @@ def _sentences(run: ShownRun) -> Iterator[str]:
             )
         else:
             yield (
-                f"The {len(balance.busy)} replicas work evenly, between {fmt.percent(idlest[1])} and "
-                f"{fmt.percent(busiest[1])} of the time."
+                f"The {len(balance.busy)} replicas work evenly, {_between(fmt.percent(idlest[1]), fmt.percent(busiest[1]))} "
+                "of the time."
             )
     tail = timeline.long_tail
     if tail is not None and tail.share >= SMALL_TAIL:
@@ -61,6 +61,10 @@ def _sentences(run: ShownRun) -> Iterator[str]:
             f"Long tail: in {fmt.percent(tail.share)} of the generating time at most 10 % {what} still at work; what idles "
             f"meanwhile is {fmt.percent(tail.others_idle)} of the replicas' device time."
         )
+
+
+def _between(low: str, high: str) -> str:
+    return f"in {low}" if low == high else f"in {low} to {high}"
 
 
 def periodic_sentence(bubble: PeriodicBubble) -> str:

@@ -149,7 +149,7 @@ def _total_clause(comparison: ComparisonResult) -> Text:
     if total.ratio == comparison.throughput.headline.ratio:
         return ()
     told = {"equivalent": "at the same tokens/s in total", "within-noise": "at the same tokens/s in total"}
-    words = told.get(total.verdict, "with tokens/s in total at")
+    words = told.get(total.verdict, "with a different tokens/s in total")
     return (f", {words} ({fmt.ratio(total.ratio, total.ci_low, total.ci_high)})",)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rlreport.collectors import files
+from rlreport.collectors import files, gunzip
 from rlreport.collectors.files import ChunkReader, iter_lines, read_head
 
 ANY_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -89,3 +89,18 @@ def test_a_very_long_line_comes_in_pieces(tmp_path: Path, monkeypatch: pytest.Mo
     assert b"".join(piece for _, piece, _ in pieces) == b"a" * 1000 + b"b"
     assert max(len(piece) for _, piece, _ in pieces) <= 400
     assert pieces[-1] == (2, b"b", True)
+
+
+def test_the_head_of_a_long_healthy_file_is_not_searched_for_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"".join(f"line {number} {number * 7919 % 104729}\n".encode() for number in range(40_000))
+    packed = gzip.compress(data, mtime=0)
+    assert len(packed) > files.HEAD_BYTES
+    path = tmp_path / "x"
+    path.write_bytes(packed)
+    searched: list[int] = []
+    monkeypatch.setattr(gunzip, "last_block_start", lambda raw: searched.append(len(raw)))
+    assert read_head(path) == data[: files.HEAD_BYTES]
+    assert searched == []
+    path.write_bytes(packed[: files.HEAD_BYTES])  # the file ends where the head ends: this is damage
+    assert data.startswith(read_head(path))
+    assert searched == [files.HEAD_BYTES]

@@ -118,7 +118,8 @@ def test_a_trace_alone_does_not_tell_what_no_lane_shows() -> None:
     """From 12 to 15 nothing is seen: weights may be synced, a validation may run, or nothing."""
     found = account(traced_alone(), 0, 26)
     assert found.trainer is not None and found.rollout is not None
-    assert dict(found.trainer.idle) == known({"samples": 3})  # 10 to 12 and 15 to 16, when the replica generates: see below
+    # 10 to 12 and 15 to 16, when the replica generates: samples, or weights, or a checkpoint.
+    assert dict(found.trainer.idle) == known({"unknown": 3})
     assert found.trainer.untold_s == pytest.approx(3)
     assert dict(found.rollout.idle) == known({"unknown": 2})  # 0 to 2, when the Trainer works
     assert found.rollout.untold_s == pytest.approx(3)
@@ -259,3 +260,12 @@ def test_a_timer_of_waiting_leaves_no_doubt_of_the_trainer() -> None:
     paused = side("rollout", idle={"quota": 10.0}, untold_s=90.0)
     assert bubble_owner(DeviceAccount("metrics", 0, 1, trainer, paused, {}), separated=True) == "rollout"
     assert bubble_owner(DeviceAccount("spans", 0, 1, trainer, paused, {}), separated=True) == "unknown"
+
+
+def test_seats_that_do_the_same_share_one_painting() -> None:
+    seats = paint_seats(scene_of(three_steps()))
+    rank_0, rank_1 = (seat.painted for seat in seats if seat.seat.side == "trainer")
+    replica_0, replica_1 = (seat.painted for seat in seats if seat.seat.side == "rollout")
+    assert rank_0 is rank_1
+    assert replica_0 is not replica_1
+    assert replica_0.states.tolist() != replica_1.states.tolist()

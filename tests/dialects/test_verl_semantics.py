@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
 from support.raw_runs import SEPARATE_CONFIG, SYNC_CONFIG, raw_run, timed_row
 
 from rlreport.dialects.assemble import plain_values
@@ -147,3 +148,17 @@ def test_noise_as_large_as_the_phase_decides_nothing() -> None:
         rows[step]["timing_s/step"] += 10.0 * (step % 3)
     columns, _ = map_metrics(raw_run(rows).frame, "sync")
     assert phase_is_inside("time.validate_s", columns, V0_SYNC) is None
+
+
+def test_the_first_step_alone_decides_nothing() -> None:
+    """Fully async: the first version has no weight sync and 30 s of warm-up in no timer; then 9 s of sync a step."""
+    steps = pd.RangeIndex(1, 41)
+    columns = {
+        "time.update_actor_s": pd.Series(90.0, steps),
+        "time.weight_sync_s": pd.Series(9.0, steps).where(steps > 1),
+        "time.step_s": pd.Series(99.0, steps).where(steps > 1, 120.0),
+    }
+    rows = [row for row in MODE_ROWS if row.mode == "fully_async"]
+    assert phase_is_inside("time.weight_sync_s", columns, rows) is True
+    outside = {**columns, "time.step_s": pd.Series(90.0, steps).where(steps > 1, 120.0)}
+    assert phase_is_inside("time.weight_sync_s", outside, rows) is False

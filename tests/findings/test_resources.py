@@ -32,10 +32,9 @@ def test_a_full_queue_shows_too_many_rollouters_without_a_number() -> None:
     # 64 prompts wait, 4 mini-batches of 16: all that one batch of 4 mini-batches allows.
     found = excess_rollouters(context_of(steady_run({**BUSY, "queue.samples": 64.0})))
     assert found is not None and found.action is not None
-    assert (found.owner, found.severity, found.action.direction) == ("rollout", "medium", "decrease")
-    # 4 + 4 devices, of which one Rollout device must stay; the Trainer waits in 1 % of a step.
-    assert found.action.gain_bound == pytest.approx(8 / 5 / 0.99)
-    assert found.action.gain_expected is None
+    assert (found.owner, found.severity, found.action.direction) == ("unknown", "low", "decrease")
+    assert (found.action.gain_bound, found.action.gain_expected) == (None, None)
+    assert "may be" in found.title
     assert "unknown" in found.body
 
 
@@ -55,15 +54,15 @@ def test_without_a_queue_staleness_shows_whether_the_quota_is_used_up(staleness:
 
 
 def test_the_account_gives_the_balance_and_the_bound() -> None:
-    # 48 devices idle 40 %: 28.8 would do, 32 in whole nodes. 80 / (32 + 28.8) = 1.316 times as much per device.
+    # 48 devices idle 40 %: 28.8 would do, 32 in whole nodes: 80 / (32 + 32) = 1.25 times as much per device.
     run = steady_run(BUSY, NODES, trainer=32, rollout=48)
     context = context_of(run, traced({"samples": 0.01}, {"quota": 0.3, "queue_full": 0.1}, devices=(32, 48)))
     found = excess_rollouters(context)
     assert found is not None and found.action is not None
     assert found.severity == "high"
     assert "32 instead of 48" in found.action.text
-    assert found.action.gain_expected == pytest.approx(80 / 60.8)
-    assert found.action.gain_bound == pytest.approx(80 / 36 / 0.99)
+    assert found.action.gain_expected == pytest.approx(80 / 64)
+    assert found.action.gain_bound is None  # fewer replicas batch more densely: how far that goes is not in the account
     assert f"{ROLLOUT_NODES}=4" in found.fragment
 
 
@@ -95,7 +94,7 @@ def test_pauses_while_the_trainer_saves_are_no_excess() -> None:
     run = steady_run(BUSY, NODES, trainer=32, rollout=48)
     found = excess_rollouters(context_of(run, replace(timeline, paused_by_checkpoints=0.1)))
     assert found is not None and found.action is not None
-    assert found.action.gain_expected == pytest.approx(80 / (32 + 48 * 0.8))
+    assert found.action.gain_expected == pytest.approx(80 / (32 + 40))  # 38.4 devices, 40 in whole nodes
     assert excess_rollouters(context_of(run, replace(timeline, paused_by_checkpoints=0.25))) is None
 
 

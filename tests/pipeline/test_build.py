@@ -11,6 +11,7 @@ from support.made_projects import write_jsonl, write_pair
 from rlreport.manifest import load_manifest
 from rlreport.pipeline.build import build
 from rlreport.plotters import fonts
+from rlreport.run.diagnostics import RlreportError
 
 
 def built(
@@ -129,3 +130,13 @@ def test_runs_of_one_group_are_the_unit_and_may_differ_in_their_seed(tmp_path: P
     assert comparison["throughput"]["verdict"] == "improved"
     assert comparison["throughput"]["ratio"] == pytest.approx(1.25, rel=0.03)
     assert comparison["replicates"] is not None
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, jobs: int) -> None:
+    manifest = write_pair(tmp_path)
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o" / "one").write_text("a file where the report's folder must be")
+    with pytest.raises(RlreportError) as caught:
+        built(manifest, tmp_path / "o", ("md",), jobs=jobs)
+    assert [(d.code, Path(d.location.path).name) for d in caught.value.diagnostics if d.location] == [("RR502", "one")]
