@@ -25,8 +25,8 @@ def measure_idle(run: Run, window: SteadyState, owner: Owner | None = None) -> I
 
     The Trainer's is sum(time.wait_s) / sum(time.step_s) in modes where the two sides have devices of their own: waiting
     alone. The Rollouters' is the ratio that the framework logs, where it logs one within [0, 1] (verl counts only the time
-    after the last drain of a window, and a validation that lies in it). What is not logged stays unknown, with the reason. `owner` is
-    the one that an account of device time names; without one a side owns the bubble that idles clearly more.
+    after the last drain of a window, and a validation that lies in it). What is not logged stays unknown, with the reason.
+    `owner` is the one that an account of device time names; without one a side owns the bubble that idles clearly more.
     """
     if run.mode == "unknown" and run.metric("time.wait_s") is None:
         reason = "the execution mode is not known, so no timer can be read as waiting"
