@@ -76,7 +76,8 @@ def test_lines(tmp_path: Path, lines: list[bytes], ends: bool) -> None:
     if data.startswith(b"\x1f\x8b"):
         return
     path.write_bytes(data)
-    expected = [(number, line, True) for number, line in enumerate(data.split(b"\n"), start=1)]
+    text = data.removeprefix(b"\xef\xbb\xbf")  # a byte order mark is no text
+    expected = [(number, line, True) for number, line in enumerate(text.split(b"\n"), start=1)]
     number, last, _ = expected.pop()
     assert list(iter_lines(ChunkReader(path))) == expected + ([(number, last, False)] if last else [])
 
@@ -104,3 +105,11 @@ def test_the_head_of_a_long_healthy_file_is_not_searched_for_damage(tmp_path: Pa
     path.write_bytes(packed[: files.HEAD_BYTES])  # the file ends where the head ends: this is damage
     assert data.startswith(read_head(path))
     assert searched == [files.HEAD_BYTES]
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"), [(b"\xef\xbb\xbf", []), (b"\xef\xbb\xbfa\nb", [(1, b"a", True), (2, b"b", False)])]
+)
+def test_a_byte_order_mark_is_no_text(tmp_path: Path, data: bytes, lines: list[tuple[int, bytes, bool]]) -> None:
+    (tmp_path / "x").write_bytes(data)
+    assert list(iter_lines(ChunkReader(tmp_path / "x"))) == lines
