@@ -15,7 +15,7 @@ from rlreport.run.spans import cause_words
 SIDES = {"trainer": "Trainer", "rollout": "Rollouters"}
 SIDE_WORDS = {"trainer": "Trainer's", "rollout": "Rollouters'"}
 #: What the Rollouters' logged ratio is.
-LOGGED_RATIO = "Rollouters: the framework's own idle ratio: pauses that do not drain are not in it, a validation may be"
+LOGGED_RATIO = "Rollouters: the framework's own idle ratio, without pauses that do not drain, perhaps with validation"
 #: Two sides whose idle fractions differ by less than this own the bubble together: neither is named.
 OWNER_DIFFERENCE = 0.05
 

@@ -102,12 +102,12 @@ def _only_one_replica(context: Context) -> bool:
 
 
 def _excess_title(context: Context, share: float | None) -> str:
-    least = context.rollout_waits_at_least or 0.0
-    if share is None and least >= WAIT_WORTH_ACTING:
-        return f"More Rollouters than the Trainer needs: they wait for it in at least {percent(least)} of their time"
-    if share is None:
-        return "There may be more Rollouters than the Trainer needs: it sets the pace, and the queue is full"
-    return f"More Rollouters than the Trainer needs: they wait for it in {percent(share)} of their time"
+    if share is not None:
+        return f"More Rollouters than the Trainer needs: they wait for it in {percent(share)} of their time"
+    if _measured(context, share):
+        least = percent(context.rollout_waits_at_least)
+        return f"More Rollouters than the Trainer needs: they wait for it in at least {least} of their time"
+    return "There may be more Rollouters than the Trainer needs: it sets the pace, and the queue is full"
 
 
 def _trainer_pace(context: Context) -> str:
@@ -120,10 +120,10 @@ def _excess_evidence(context: Context, share: float | None) -> str:
     if share is not None:
         return f"By the trace, the Rollouters may not generate more in {percent(share)} of their device time."
     lead, quota, staleness = context.lead, context.quota, context.staleness
-    least = context.rollout_waits_at_least or 0.0
-    if least >= WAIT_WORTH_ACTING:
+    if _measured(context, share):
+        least = percent(context.rollout_waits_at_least)
         return (
-            f"By the ratio that the framework logs, the Rollouters are paused in at least {percent(least)} of their time; "
+            f"By the ratio that the framework logs, the Rollouters are paused in at least {least} of their time; "
             "pauses that do not drain are not in it."
         )
     told = ""
